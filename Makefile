@@ -9,6 +9,9 @@ UV     ?= uv
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 SELF   := $(PIP) --no-deps --no-build-isolation --editable . --editable ./toolkit
 
+# Most tests start programs of ours: each would compile all of its modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
 KERNELS := $(shell find remoting storefmt server -name "*.pyx" -o -name "*.pxd")
 
 .PHONY: shell test test-full check short full pure kernel wheel release bench soak fuzz sanitize docs tour site lock clean

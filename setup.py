@@ -1,7 +1,7 @@
 """Builds the kernels where Cython is installed and a C compiler works; else nothing.
 
 Everything else about the project is in ``pyproject.toml``. The kernels are optional: the
-modules beside them do the same in plain Python, slower (``storefmt.formats.kernels``).
+modules beside them do the same in plain Python, slower (``storefmt.kernels``).
 ``make kernel`` builds them in place. ``MQ_PURE`` in the environment leaves them out, which makes
 a wheel for any machine.
 """

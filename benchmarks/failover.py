@@ -47,8 +47,9 @@ from benchmarks.failover_load import (
 )
 from benchmarks.failover_servers import (
     BROKER_NAME,
+    ETCD_FAULTS,
     FAULTS,
-    NETWORK_FAULTS,
+    NAMESPACE_FAULTS,
     Group,
     Machines,
     machines,
@@ -71,8 +72,9 @@ INSIDE: Final = "MQ_FAILOVER_INSIDE"
 class Cycle:
     """How one fault went.
 
-    ``gap_s`` is None if sends were not accepted again while it lasted; ``complete_s`` is how long
-    after its end all brokers were in the in-sync set, None if not within ``WAIT_S``.
+    ``gap_s`` is None if sends were not accepted again while it lasted; then ``accepted_s`` is how
+    long after its end they were. ``complete_s`` is how long after its end all brokers were in the
+    in-sync set, None if not within ``WAIT_S``.
     """
 
     number: int
@@ -80,27 +82,33 @@ class Cycle:
     old_master: str
     new_master: str
     gap_s: float | None
+    accepted_s: float | None
     complete_s: float | None
     epoch: int
     load: float
 
 
 class Cluster:
-    """Asks controller and name server what there is; ``error`` is the last one."""
+    """Asks controllers and name server what there is; ``error`` is the last one."""
 
     def __init__(self, net: Machines) -> None:
         self._net = net
         self.error = ""
+        self.leader = ""
+        """Name of the machine of the controller that answered last as the leader."""
 
     async def info(self) -> ReplicasInfo | None:
-        """Return the group as the controller knows it, None if it does not answer."""
+        """Return the group as the controllers know it, None if none answers as the leader."""
         async with MQClient(self._net.namesrv, timeout_s=3) as client:
-            try:
-                table = await Admin(client).sync_state_data(self._net.controller, [BROKER_NAME])
-            except ClientError as error:
-                self.error = str(error)
-                return None
-            return table.get(BROKER_NAME)
+            for address in self._net.controllers:
+                try:
+                    table = await Admin(client).sync_state_data(address, [BROKER_NAME])
+                except ClientError as error:
+                    self.error = str(error)
+                    continue
+                self.leader = self._net.controllers[address]
+                return table.get(BROKER_NAME)
+            return None
 
     async def make_topic(self, master: str) -> bool:
         """Create the topic; False if the broker does not answer."""
@@ -200,14 +208,18 @@ class Play:
         old = self._compass.master
         begin_s = time.monotonic()
         fixed = self._start(send_on(self.seen, f"old{number}", lambda: old, is_old_route=True))
-        self._group.break_master(fault, old)
-        is_back = await self._accepted(SETTLED_COUNT, wait_s=self._options.limit, but=old)
+        await self._cluster.info()
+        self._group.break_master(fault, old, self._cluster.leader)
+        # A master with a full disk stays the master.
+        wait_s = self._options.hold if fault == "full disk" else self._options.limit
+        is_back = await self._accepted(SETTLED_COUNT, wait_s=wait_s, but=old)
         end_s = time.monotonic()
         await asyncio.sleep(max(0.0, begin_s + self._options.hold - end_s))
+        mended_s = time.monotonic()
         self._group.mend(fault, old)
         if not is_back:
             await self._accepted(SETTLED_COUNT)
-        mended_s = time.monotonic()
+        accepted_s = None if is_back else round(time.monotonic() - mended_s, 2)
         # The old master may still answer for a moment after it hears of the new one.
         await asyncio.sleep(3)
         fixed.cancel()
@@ -217,7 +229,7 @@ class Play:
             Cycle(
                 number, fault, old, self._compass.master,
                 round(self.seen.longest_gap(begin_s - 0.2, end_s), 2) if is_back else None,
-                complete_s,
+                accepted_s, complete_s,
                 (info.master_epoch or 0) if info is not None else 0,
                 round(os.getloadavg()[0], 1),
             )
@@ -265,8 +277,9 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--brokers", nargs="+", choices=sides, default=["java"] * 3)
     parser.add_argument("--controller", choices=sides, default="java", help="and name server")
-    parser.add_argument("--faults", nargs="+", choices=FAULTS, default=list(FAULTS))
-    parser.add_argument("--cycles", type=int, default=len(FAULTS))
+    parser.add_argument("--controllers", type=int, default=1, help="with etcd if there are several")
+    parser.add_argument("--faults", nargs="+", choices=FAULTS, help="all that are possible")
+    parser.add_argument("--cycles", type=int, help="as many as faults")
     parser.add_argument("--hold", type=float, default=5.0, help="seconds that a fault lasts")
     parser.add_argument("--limit", type=float, default=60.0, help="seconds to wait for sends")
     parser.add_argument("--senders", type=int, default=8)
@@ -278,8 +291,15 @@ def arguments() -> argparse.Namespace:
         "--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of brokers"
     )
     options = parser.parse_args()
-    if options.loopback:
-        options.faults = [fault for fault in options.faults if fault not in NETWORK_FAULTS]
+    impossible = NAMESPACE_FAULTS if options.loopback else frozenset()
+    if options.controllers == 1:
+        impossible |= ETCD_FAULTS
+    if options.faults is None:
+        options.faults = [fault for fault in FAULTS if fault not in impossible]
+    elif refused := impossible.intersection(options.faults):
+        parser.error(f"{', '.join(sorted(refused))}: not with --loopback, or with one controller")
+    if options.cycles is None:
+        options.cycles = len(options.faults)
     return options
 
 
@@ -296,10 +316,12 @@ def main() -> None:
     needs_java = "java" in {*options.brokers, options.controller}
     jars = options.jars or (class_path(JAVA_FIVE) if needs_java else "")
     settings = {"allAckInSyncStateSet": "true", **dict(one.split("=", 1) for one in options.set)}
-    net = machines(len(options.brokers), apart=not options.loopback)
+    net = machines(
+        len(options.brokers), controllers=options.controllers, apart=not options.loopback
+    )
     group = Group(
         directory, net, brokers=options.brokers, controller=options.controller,
-        jars=jars, settings=settings,
+        jars=jars, settings=settings, disks_get_full="full disk" in options.faults,
     )  # fmt: skip
     # Without this a signal would leave the servers behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))

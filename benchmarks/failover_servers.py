@@ -1,7 +1,7 @@
 """The machines and programs of ``benchmarks.failover``: a group of brokers with a controller.
 
     hub 10.78.0.1    name server, senders, readers
-    k1  10.78.0.11   controller
+    k1  10.78.0.11   controller; k2 and k3 likewise, each with a member of etcd beside it
     b1  10.78.0.21   broker, b2 and b3 likewise; each is a network namespace
 
     ``java``   name server, controller and brokers of RocketMQ 5.4.0, or of other jars
@@ -12,13 +12,18 @@ namespaces are refused, the machines are addresses of the loopback interface, an
 faults of the network.
 """
 
+import contextlib
+import json
+import os
+import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+from urllib.request import Request, urlopen
 
 from tests.interop.kit.servers import JavaSide, write_properties
 
@@ -27,10 +32,30 @@ CLUSTER: Final = "FailoverCluster"
 PORT: Final = 10911
 NAMESRV_PORT: Final = 9876
 CONTROLLER_PORT: Final = 9878
-FAULTS: Final = ("kill", "hang", "cut off", "cut off from servers", "with its controller")
+ETCD_PORT: Final = 2379
+FAULTS: Final = (
+    "kill",
+    "hang",
+    "cut off",
+    "cut off from servers",
+    "full disk",
+    "with its controller",
+    "hang with its controller",
+    "with etcd's leader",
+)
 """Of the master: SIGKILL; SIGSTOP; nobody reaches it; clients and the name server alone reach it;
-SIGKILL of controller and master together, of which the controller starts again at once."""
-NETWORK_FAULTS: Final = frozenset({"cut off", "cut off from servers"})
+its disk has no byte left; SIGKILL or SIGSTOP of the master together with a SIGKILL of the leading
+controller, which starts again at once; SIGKILL of the master, the leading controller and etcd's
+leader, which stay away as long as the master."""
+NAMESPACE_FAULTS: Final = frozenset({"cut off", "cut off from servers", "full disk"})
+"""Those that need namespaces, of the network or of mounts."""
+ETCD_FAULTS: Final = frozenset({"with etcd's leader"})
+_CONTROLLER_STARTS_AGAIN: Final = frozenset({"with its controller", "hang with its controller"})
+_KILLS: Final = frozenset({"kill", "with its controller", "with etcd's leader"})
+_HANGS: Final = frozenset({"hang", "hang with its controller"})
+BALLAST: Final = "ballast"
+DISK_SIZE: Final = 256 << 20
+"""Of a broker, where disks get full."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +71,13 @@ class Machines:
         return f"{self.hosts['hub']}:{NAMESRV_PORT}"
 
     @property
-    def controller(self) -> str:
-        """Return the address of the controller."""
-        return f"{self.hosts['k1']}:{CONTROLLER_PORT}"
+    def controllers(self) -> dict[str, str]:
+        """Return the names of the controllers by their addresses."""
+        return {
+            f"{host}:{CONTROLLER_PORT}": name
+            for name, host in self.hosts.items()
+            if name.startswith("k")
+        }
 
     def command(self, name: str, words: list[str]) -> list[str]:
         """Return the command line that runs a program on a machine."""
@@ -61,11 +90,12 @@ def sh(line: str) -> None:
     subprocess.run(line.split(), check=True)
 
 
-def machines(replicas: int, *, apart: bool) -> Machines:
+def machines(replicas: int, *, controllers: int, apart: bool) -> Machines:
     """Return the machines; with ``apart`` make their namespaces and links first."""
     net = "10.78.0" if apart else "127.0.0"
     names = [f"b{number + 1}" for number in range(replicas)]
-    hosts = {"hub": f"{net}.1", "k1": f"{net}.11"}
+    hosts = {"hub": f"{net}.1"}
+    hosts |= {f"k{number + 1}": f"{net}.{11 + number}" for number in range(controllers)}
     hosts |= {name: f"{net}.{21 + number}" for number, name in enumerate(names)}
     if apart:
         sh("mount -t tmpfs tmpfs /run")
@@ -126,6 +156,7 @@ class Group:
         controller: the side of controller and name server.
         jars: class path of RocketMQ 5.
         settings: broker settings beside those that a group needs.
+        disks_get_full: whether each broker has a small disk of its own.
     """
 
     def __init__(
@@ -137,13 +168,19 @@ class Group:
         controller: str,
         jars: str,
         settings: Mapping[str, str],
+        disks_get_full: bool = False,
     ) -> None:
         self.net = net
         self._directory = directory
         self._java = JavaSide(directory / "java", jars)
         self._settings = settings
+        self._away: list[Program] = []
+        """Controller and member of etcd that were killed with the master."""
         self.namesrv = self._namesrv(controller)
-        self.controller = self._controller(controller)
+        self._disks_get_full = disks_get_full
+        names = [name for name in net.hosts if name.startswith("k")]
+        self.etcds = {name: self._etcd(name, names) for name in names if len(names) > 1}
+        self.controllers = {name: self._controller(name, controller) for name in names}
         self.brokers = {
             f"{net.hosts[name]}:{PORT}": self._broker(name, side)
             for name, side in zip(sorted(net.hosts)[: len(brokers)], brokers, strict=True)
@@ -160,40 +197,74 @@ class Group:
             program.kill()
 
     def _programs(self) -> list[Program]:
-        return [self.namesrv, self.controller, *self.brokers.values()]
+        controllers, etcds = self.controllers.values(), self.etcds.values()
+        return [self.namesrv, *etcds, *controllers, *self.brokers.values()]
 
-    def break_master(self, fault: str, master: str) -> None:
+    def break_master(self, fault: str, master: str, controller: str) -> None:
         """Let a fault begin.
 
         Args:
             fault: one of ``FAULTS``.
             master: address of the master.
+            controller: name of the machine of the leading controller.
         """
         broker = self.brokers[master]
-        if fault == "with its controller":
-            self.controller.kill()
-        if fault in ("kill", "with its controller"):
+        if fault in ETCD_FAULTS:
+            self._away = [self.controllers[controller], self.etcds[self._etcd_leader()]]
+            for program in self._away:
+                program.kill()
+        if fault in _CONTROLLER_STARTS_AGAIN:
+            self.controllers[controller].kill()
+        if fault in _KILLS:
             broker.kill()
-        elif fault == "hang":
+        elif fault in _HANGS:
             broker.signal(signal.SIGSTOP)
+        elif fault == "full disk":
+            self._fill_disk(broker.name)
         elif fault == "cut off":
             sh(f"ip link set to-{broker.name} down")
         else:
             self._blackhole(broker.name, "add")
-        if fault == "with its controller":
-            self.controller.start()
+        if fault in _CONTROLLER_STARTS_AGAIN:
+            self.controllers[controller].start()
 
     def mend(self, fault: str, master: str) -> None:
         """Let a fault end; a broker that was killed starts again."""
         broker = self.brokers[master]
-        if fault in ("kill", "with its controller"):
+        if fault in ETCD_FAULTS:
+            for program in self._away:
+                program.start()
+        if fault in _KILLS:
             broker.start()
-        elif fault == "hang":
+        elif fault in _HANGS:
             broker.signal(signal.SIGCONT)
+        elif fault == "full disk":
+            (self._directory / broker.name / BALLAST).unlink()
         elif fault == "cut off":
             sh(f"ip link set to-{broker.name} up")
         else:
             self._blackhole(broker.name, "del")
+
+    def _fill_disk(self, name: str) -> None:
+        with (self._directory / name / BALLAST).open("wb", buffering=0) as ballast:
+            for size in (1 << 20, 1 << 12):
+                with contextlib.suppress(OSError):
+                    while ballast.write(bytes(size)):
+                        pass
+
+    def _etcd_leader(self) -> str:
+        """Return the name of the machine of etcd's leader.
+
+        Raises:
+            OSError: none of its members names one.
+        """
+        for name in self.etcds:
+            url = f"http://{self.net.hosts[name]}:{ETCD_PORT}/v3/maintenance/status"
+            with contextlib.suppress(OSError), urlopen(Request(url, b"{}"), timeout=2) as answer:
+                status = json.load(answer)
+                if status["leader"] == status["header"]["member_id"]:
+                    return name
+        raise OSError("no member of etcd says that it leads")
 
     def _blackhole(self, name: str, verb: str) -> None:
         """Cut a machine off from every other one but the hub, or undo that."""
@@ -220,8 +291,26 @@ class Group:
         conf = self._conf("namesrv", settings)
         return self._program("hub", _python("mqserver.namesrv.app", conf))
 
-    def _controller(self, side: str) -> Program:
-        host, store = self.net.hosts["k1"], str(self._directory / "controller")
+    def _etcd(self, name: str, names: Sequence[str]) -> Program:
+        program = os.environ.get("MQ_ETCD") or shutil.which("etcd")
+        if program is None:
+            raise SystemExit("several controllers need etcd: install it, or set MQ_ETCD")
+        hosts = self.net.hosts
+        own = f"http://{hosts[name]}"
+        cluster = ",".join(f"{other}=http://{hosts[other]}:{ETCD_PORT + 1}" for other in names)
+        words = [
+            program, "--name", name, "--data-dir", str(self._directory / f"etcd-{name}"),
+            "--listen-client-urls", f"{own}:{ETCD_PORT}",
+            "--advertise-client-urls", f"{own}:{ETCD_PORT}",
+            "--listen-peer-urls", f"{own}:{ETCD_PORT + 1}",
+            "--initial-advertise-peer-urls", f"{own}:{ETCD_PORT + 1}",
+            "--initial-cluster", cluster, "--logger", "zap", "--log-level", "error",
+        ]  # fmt: skip
+        log = self._directory / f"etcd-{name}.log"
+        return Program(name, self.net, words, log)
+
+    def _controller(self, name: str, side: str) -> Program:
+        host, store = self.net.hosts[name], str(self._directory / f"controller-{name}")
         if side == "java":
             settings = {
                 "controllerDLegerGroup": "failover",
@@ -230,8 +319,8 @@ class Group:
                 "controllerStorePath": store,
             }
             start = "org.apache.rocketmq.controller.ControllerStartup"
-            words = self._java.java(start, "-c", str(self._conf("controller", settings)))
-            return self._program("k1", words)
+            words = self._java.java(start, "-c", str(self._conf(name, settings)))
+            return self._program(name, words)
         settings = {
             "controllerListenPort": str(CONTROLLER_PORT),
             "bindAddress": host,
@@ -239,12 +328,16 @@ class Group:
             "controllerStorePath": store,
             "brokerAddresses": "*",
         }
-        return self._program(
-            "k1", _python("mqserver.controller.app", self._conf("controller", settings))
-        )
+        if self.etcds:
+            members = ",".join(f"{self.net.hosts[one]}:{ETCD_PORT}" for one in self.etcds)
+            settings["controllerStore"] = f"etcd://{members}/rocketmq"
+        return self._program(name, _python("mqserver.controller.app", self._conf(name, settings)))
 
     def _broker(self, name: str, side: str) -> Program:
         host, store = self.net.hosts[name], self._directory / name
+        if self._disks_get_full:
+            store.mkdir()
+            sh(f"mount -t tmpfs -o size={DISK_SIZE} tmpfs {store}")
         settings = {
             "brokerClusterName": CLUSTER,
             "brokerName": BROKER_NAME,
@@ -254,7 +347,7 @@ class Group:
             "haListenPort": str(PORT + 1),
             "namesrvAddr": self.net.namesrv,
             "enableControllerMode": "true",
-            "controllerAddr": self.net.controller,
+            "controllerAddr": ";".join(self.net.controllers),
             "storePathRootDir": str(store),
             "storePathCommitLog": str(store / "commitlog"),
             "mappedFileSizeCommitLog": str(16 << 20),

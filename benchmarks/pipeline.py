@@ -44,7 +44,7 @@ from mqspark.sources.store.reading import ReadOptions
 from mqspark.sources.store.spread import TaskRows, spread
 from mqspark.sources.store.tables import plan, read, schema_of
 from storefmt.arrow.columns import has_kernel, iter_batches
-from storefmt.formats.kernels import PURE
+from storefmt.kernels import PURE
 from tests.mqspark.cluster import environment, running_cluster
 
 MIB: Final = 1 << 20

@@ -30,9 +30,9 @@ from typing import Final, NamedTuple
 from benchmarks.logs import make_log
 from benchmarks.telling import markdown, tell
 from storefmt.arrow.columns import SCHEMA, iter_batches
-from storefmt.formats.kernels import forms
 from storefmt.formats.message import Record, crc32
 from storefmt.formats.scan import WINDOW_SIZE, LogFile, Scan, scan_items, scan_pure
+from storefmt.kernels import forms
 from tests.golden import REPOSITORY
 from tests.interop.kit.java_build import class_path
 

@@ -109,7 +109,7 @@ def shown(command: str, env: dict[str, str], workplace: Workplace) -> list[str]:
         out_is_tty=False,
         can_ask=False,
     )
-    exit_code = Shell(console, workplace).run(command)
+    exit_code = Shell(console, workplace).run_text(command)
     console.out.flush()
     text = out.getvalue().decode()
     for pattern, instead in SAME:

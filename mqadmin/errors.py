@@ -86,12 +86,12 @@ class Interrupted(CommandError):
     exit_code = 130
 
 
-def did_you_mean(word: str, known: Iterable[str], otherwise: str) -> str:
+def did_you_mean(word: str, names: Iterable[str], otherwise: str) -> str:
     """Return the hint for a word that is not known: the nearest one, or what to do else."""
     # Only a wrong word needs a suggestion.
     from difflib import get_close_matches
 
-    near = get_close_matches(word, list(known), n=1)
+    near = get_close_matches(word, list(names), n=1)
     return f"did you mean {near[0]}?" if near else otherwise
 
 

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from typing import Final
 
 from mqadmin import VERSION
-from storefmt.formats.kernels import KERNELS, PURE
+from storefmt.kernels import KERNELS, PURE
 
 EXTRAS: Final = {
     "cli": ("click", "prompt_toolkit", "yaml", "msgpack", "rich", "wcwidth"),

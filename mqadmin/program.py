@@ -36,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             exit_code = 0
         else:
             answered = _answer(words, console) if TEXTS & {*words} else None
-            exit_code = _run(words, console) if answered is None else answered
+            exit_code = _run_words(words, console) if answered is None else answered
         console.out.flush()
     except BrokenPipeError:
         # The reader has gone; a second attempt to flush at exit would complain.
@@ -65,11 +65,11 @@ def _answer(words: list[str], console: Console) -> int | None:
         return None
     if not isinstance(answer, TextAnswer):
         return None
-    console.tell(answer.text, is_error=bool(answer.exit_code))
+    console.print_text(answer.text, is_error=bool(answer.exit_code))
     return answer.exit_code
 
 
-def _run(words: list[str], console: Console) -> int:
+def _run_words(words: list[str], console: Console) -> int:
     """Run the command of a line."""
     # A text needs no servers.
     from mqadmin.cli.run import run_line

@@ -20,8 +20,8 @@ from mqspark.cli.process import (
     exit_code_of,
     given_options,
     parser_of,
+    print_message,
     run_to_end,
-    say,
     show_progress,
     started_spark,
     write_parquet,
@@ -57,11 +57,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     options = arguments_of(parser, argv)
     return run_to_end(
-        lambda: _run(options), known=(PipelineError, StoreError, OSError), exit_code=_exit_code
+        lambda: _run_job(options),
+        expected=(PipelineError, StoreError, OSError),
+        exit_code=_exit_code,
     )
 
 
-def _run(options: argparse.Namespace) -> None:
+def _run_job(options: argparse.Namespace) -> None:
     job = JOBS[options.job]
     chosen = options_of(options.job, given_options(options))
     check_file(options.parquet)
@@ -72,10 +74,12 @@ def _run(options: argparse.Namespace) -> None:
     if engine == AUTO:
         submitted = SUBMITTED in os.environ
         engine, why = choose_engine(log_size, master=options.master, submitted=submitted)
-        say({"hint": why})
+        print_message({"hint": why})
     if engine == LOCAL:
         if options.explain:
-            say({"plan": f"{options.job}: here, in this process, part after part of the store"})
+            print_message(
+                {"plan": f"{options.job}: here, in this process, part after part of the store"}
+            )
         if options.dry_run:
             return
         with collect_notes() as skipped:
@@ -85,7 +89,7 @@ def _run(options: argparse.Namespace) -> None:
         with started_spark(options.master) as spark:
             if options.explain:
                 steps = job.steps(where) or plan_of(job.spark(spark, where, **chosen))
-                say({"plan": f"{options.job} of {', '.join(where)}\n{steps}"})
+                print_message({"plan": f"{options.job} of {', '.join(where)}\n{steps}"})
             if options.dry_run:
                 return
             with show_progress(spark), collect_notes() as skipped:
@@ -93,18 +97,18 @@ def _run(options: argparse.Namespace) -> None:
             skipped_count = skipped.count()
             if job.passes_damage and context_of(spark) is None:
                 # Workers of Spark Connect cannot tell, so they are asked to look.
-                skipped_count = sum(damage(spark, one).count() for one in where)
+                skipped_count = sum(damage(spark, store).count() for store in where)
     if slow := skipped.slow_hosts():
-        say({"hint": without_kernels(slow)})
+        print_message({"hint": without_kernels(slow)})
     if options.parquet is not None:
         write_parquet(table, options.parquet)
     rows = job.rows_of(table, **chosen)
     for row in rows:
         print(json.dumps(row))
     if exit_code := job.exit_code(rows):
-        say({"exit": exit_code})
+        print_message({"exit": exit_code})
     elif job.passes_damage and skipped_count:
-        say({"damage": skipped_count})
+        print_message({"damage": skipped_count})
 
 
 def _exit_code(error: Exception) -> int:

@@ -74,11 +74,11 @@ def version_of(home: Path) -> int | None:
         text = (home / "release").read_text(errors="replace")
     except OSError:
         return None
-    found = _VERSION.search(text)
-    if found is None:
+    match = _VERSION.search(text)
+    if match is None:
         return None
     # Before version 9 the text was 1.8.
-    major = int(found["major"])
+    major = int(match["major"])
     return 8 if major == 1 else major
 
 
@@ -99,9 +99,9 @@ def shim_of(java: Path) -> Path:
 def _homes(env: Mapping[str, str], installed: Path) -> Iterator[Path]:
     if env.get("JAVA_HOME"):
         yield Path(env["JAVA_HOME"])
-    found = shutil.which("java", path=env.get("PATH", os.defpath))
-    if found is not None:
-        yield Path(found).resolve().parent.parent
+    java = shutil.which("java", path=env.get("PATH", os.defpath))
+    if java is not None:
+        yield Path(java).resolve().parent.parent
     if installed.is_dir():
         yield from (path for path in sorted(installed.iterdir()) if (path / "bin/java").exists())
 

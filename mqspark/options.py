@@ -54,9 +54,11 @@ def values(
         BadOption: an option is unknown or missing, or has an invalid value.
     """
     declared = tuple(declared)
-    known = {option.name.lower(): option for option in declared}
+    options_by_name = {option.name.lower(): option for option in declared}
     for name in given:
-        if name.lower() not in known and name.lower() not in {each.lower() for each in own}:
+        if name.lower() not in options_by_name and name.lower() not in {
+            each.lower() for each in own
+        }:
             names = ", ".join(option.name for option in declared) or "none"
             raise BadOption(f"{of} has no option {name!r}; it has {names}")
     texts = {name.lower(): text for name, text in given.items()}
@@ -89,10 +91,10 @@ def number(least: int = 1) -> Callable[[str], int]:
 
 def size(text: str) -> int:
     """Read a size of at least 1 byte, as Spark writes sizes: ``256m``, ``1g``."""
-    found = _SIZE.fullmatch(text.strip().lower())
-    if found is None or not int(found["count"]):
+    match = _SIZE.fullmatch(text.strip().lower())
+    if match is None or not int(match["count"]):
         raise ValueError("expected a whole number of bytes of at least 1, or as 64k, 256m, 1g")
-    return int(found["count"]) << 10 * _UNITS.index(found["unit"])
+    return int(match["count"]) << 10 * _UNITS.index(match["unit"])
 
 
 def one_of(*words: str) -> Callable[[str], str]:

@@ -132,9 +132,9 @@ class StorageDir(NamedTuple):
     def names(self, folder: str, *, suffix: str) -> list[str]:
         """Return the sorted names of files with a suffix; none if the folder does not exist."""
         selector = pafs.FileSelector(self.path(folder), allow_not_found=True)
-        found = self.filesystem().get_file_info(selector)
+        infos = self.filesystem().get_file_info(selector)
         return sorted(
-            info.base_name for info in found if info.is_file and info.base_name.endswith(suffix)
+            info.base_name for info in infos if info.is_file and info.base_name.endswith(suffix)
         )
 
     def tree(self, folder: str, *, suffix: str) -> list[ListedFile]:

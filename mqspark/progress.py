@@ -34,8 +34,8 @@ def backlog(progress: Mapping[str, Any] | None) -> dict[str, int]:
 
 def _offsets(value: Any) -> dict[str, Any]:
     """Return the offsets of a source; a progress has them as text, or as what the text means."""
-    found = json.loads(value) if isinstance(value, str) else value
-    return found if isinstance(found, dict) else {}
+    offsets = json.loads(value) if isinstance(value, str) else value
+    return offsets if isinstance(offsets, dict) else {}
 
 
 def _position(value: Any) -> int:

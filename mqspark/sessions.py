@@ -85,9 +85,9 @@ def session(master: str | None = None, *, page: bool = False) -> "SparkSession":
     if spark is None:
         spark = _new(master, page=page)
     else:
-        known = spark.conf.getAll
+        settings = spark.conf.getAll
         for name, value in _SETTINGS.items():
-            if name not in known:
+            if name not in settings:
                 spark.conf.set(name, value)
     register(spark)
     return spark
@@ -170,11 +170,11 @@ def _check_master(master: str) -> None:
     Raises:
         NoMaster: nothing does.
     """
-    found = _ADDRESSES.fullmatch(master)
-    if found is None:
+    match = _ADDRESSES.fullmatch(master)
+    if match is None:
         return
     errors = []
-    for address in found["hosts"].split(","):
+    for address in match["hosts"].split(","):
         host, _, port = address.rpartition(":")
         try:
             socket.create_connection((host.strip("[]"), int(port)), MASTER_TIMEOUT_S).close()
@@ -190,8 +190,8 @@ def _check_master(master: str) -> None:
 
 def java_cause(text: str) -> str:
     """Return what Java's exception says in the text of an error of py4j."""
-    found = _JAVA.search(text)
-    return found["text"] if found is not None else text.partition("\n")[0]
+    match = _JAVA.search(text)
+    return match["text"] if match is not None else text.partition("\n")[0]
 
 
 def _is_local(master: str) -> bool:
@@ -213,7 +213,7 @@ def register(spark: "SparkSession") -> None:
     from mqspark.sources.live.source import Rocketmq
     from mqspark.sources.store.source import RocketmqStore
     from storefmt.arrow.columns import has_kernel
-    from storefmt.formats.kernels import PURE
+    from storefmt.kernels import PURE
 
     # If the sources were registered first, they would fail even after the code has arrived.
     _ship(spark)

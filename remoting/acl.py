@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from remoting.command import Command
-from storefmt.formats.kernels import load
+from storefmt.kernels import load
 
 ACCESS_KEY: Final = "AccessKey"
 SECURITY_TOKEN: Final = "SecurityToken"

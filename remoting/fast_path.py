@@ -20,7 +20,7 @@ from remoting.codes import VERSION, LanguageCode, RequestCode, SerializeType
 from remoting.errors import BadCall
 from remoting.frame import RawFrame, frame_bytes
 from storefmt.config.quoting import quote
-from storefmt.formats.kernels import load
+from storefmt.kernels import load
 
 _STORED: Final = re.compile(
     r'\{"code":0,"extFields":\{"queueId":"([0-9]{1,9})","TRACE_ON":"(true|false)",'

@@ -16,7 +16,7 @@ import pytest
 from setuptools import find_packages
 
 from mqclient import BlockingClient, Message
-from storefmt.formats.kernels import PURE
+from storefmt.kernels import PURE
 from tests.golden import REPOSITORY
 from tests.packages import PACKAGES
 from tests.ports import HOST, free_ports

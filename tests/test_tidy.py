@@ -4,6 +4,7 @@ import ast
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from setuptools import find_packages
@@ -32,6 +33,38 @@ SHARED_CLASS_NAMES = {
 """Class names that two packages have, and why; every other name stands for one class."""
 PROTOBUF_ROOM = "server/mqserver/proxy/protocol"
 """Its classes have the names of RocketMQ's protobuf messages."""
+
+
+class Source(NamedTuple):
+    """A module, read and parsed once for all rules.
+
+    Attributes:
+        path: where it is.
+        text: what it holds.
+        nodes: its syntax tree, all levels; the first one is the module.
+    """
+
+    path: Path
+    text: str
+    nodes: list[ast.AST]
+
+    @property
+    def module(self) -> ast.Module:
+        """The root of the syntax tree."""
+        (module,) = (node for node in self.nodes[:1] if isinstance(node, ast.Module))
+        return module
+
+
+class Scan(NamedTuple):
+    """What one pass over all modules finds.
+
+    Attributes:
+        findings: what breaks a rule, by the name of the rule.
+        class_places: the modules that have a public class, by its name.
+    """
+
+    findings: dict[str, list[str]]
+    class_places: dict[str, list[str]]
 
 
 def in_packages() -> Iterator[Path]:
@@ -81,74 +114,86 @@ def test_no_page_holds_an_unfinished_merge() -> None:
     assert found == []
 
 
-def test_a_public_class_name_stands_for_one_class() -> None:
-    places: dict[str, list[str]] = {}
-    for path in in_packages():
+@pytest.fixture(scope="module")
+def scan() -> Scan:
+    """Return what all rules find. A tree is dropped before the next file is parsed."""
+    scan = Scan({rule.__name__: [] for rule in RULES}, {})
+    for path in SOURCES:
+        text = path.read_text()
+        source = Source(path, text, list(ast.walk(ast.parse(text))))
+        for rule in RULES:
+            scan.findings[rule.__name__] += rule(source)
         place = str(path.relative_to(REPOSITORY))
-        if place.startswith(PROTOBUF_ROOM):
-            continue
-        for node in ast.parse(path.read_text()).body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                places.setdefault(node.name, []).append(place)
+        if module_parts(path) and not place.startswith(PROTOBUF_ROOM):
+            for name in public_classes(source):
+                scan.class_places.setdefault(name, []).append(place)
+    return scan
 
-    shared = {name: found for name, found in places.items() if len(found) > 1}
+
+def public_classes(source: Source) -> Iterator[str]:
+    for node in source.module.body:
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            yield node.name
+
+
+def test_a_public_class_name_stands_for_one_class(scan: Scan) -> None:
+    shared = {name: places for name, places in scan.class_places.items() if len(places) > 1}
 
     assert shared.keys() == SHARED_CLASS_NAMES.keys(), shared
 
 
-def too_long(path: Path) -> Iterator[str]:
-    count = len(path.read_text().splitlines())
+def too_long(source: Source) -> Iterator[str]:
+    count = len(source.text.splitlines())
     if count > LINES_MAX:
-        yield f"{path}: {count} lines, at most {LINES_MAX}"
+        yield f"{source.path}: {count} lines, at most {LINES_MAX}"
 
 
-def long_functions(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text())):
+def long_functions(source: Source) -> Iterator[str]:
+    for node in source.nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             count = (node.end_lineno or node.lineno) - node.lineno + 1
             if count > FUNCTION_LINES_MAX:
-                yield f"{path}:{node.lineno}: {node.name} has {count} lines"
+                yield f"{source.path}:{node.lineno}: {node.name} has {count} lines"
 
 
-def banned_names(path: Path) -> Iterator[str]:
-    for part in path.relative_to(REPOSITORY).with_suffix("").parts:
+def banned_names(source: Source) -> Iterator[str]:
+    for part in source.path.relative_to(REPOSITORY).with_suffix("").parts:
         if part in BANNED_NAMES:
-            yield f"{path}: a file or folder named {part} says nothing of what it owns"
+            yield f"{source.path}: a file or folder named {part} says nothing of what it owns"
 
 
-def too_deep(path: Path) -> Iterator[str]:
-    relative = path.relative_to(REPOSITORY)
-    if module_parts(path) and len(relative.parts) - 1 > DEPTH_MAX:
-        yield f"{path}: more than {DEPTH_MAX} folders deep"
+def too_deep(source: Source) -> Iterator[str]:
+    relative = source.path.relative_to(REPOSITORY)
+    if module_parts(source.path) and len(relative.parts) - 1 > DEPTH_MAX:
+        yield f"{source.path}: more than {DEPTH_MAX} folders deep"
 
 
-def without_docstring(path: Path) -> Iterator[str]:
-    text = path.read_text()
-    if text.strip() and ast.get_docstring(ast.parse(text)) is None:
-        yield f"{path}: the module does not say what it owns"
+def without_docstring(source: Source) -> Iterator[str]:
+    if source.text.strip() and ast.get_docstring(source.module) is None:
+        yield f"{source.path}: the module does not say what it owns"
 
 
-def swallowed_errors(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text())):
+def swallowed_errors(source: Source) -> Iterator[str]:
+    for node in source.nodes:
         if isinstance(node, ast.ExceptHandler):
             if node.type is None:
-                yield f"{path}:{node.lineno}: a bare except"
+                yield f"{source.path}:{node.lineno}: a bare except"
             if len(node.body) == 1 and isinstance(node.body[0], ast.Pass):
-                yield f"{path}:{node.lineno}: an error is swallowed"
+                yield f"{source.path}:{node.lineno}: an error is swallowed"
 
 
-def swallowed_cancellations(path: Path) -> Iterator[str]:
-    if not module_parts(path):
+def swallowed_cancellations(source: Source) -> Iterator[str]:
+    if not module_parts(source.path):
         return
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in source.nodes:
         if isinstance(node, ast.Attribute) and ast.unparse(node) == "asyncio.wait_for":
             yield (
-                f"{path}:{node.lineno}: in Python 3.11 asyncio.wait_for loses a cancellation that "
-                "comes when its result is there; use asyncio.timeout"
+                f"{source.path}:{node.lineno}: in Python 3.11 asyncio.wait_for loses a "
+                "cancellation that comes when its result is there; use asyncio.timeout"
             )
 
 
-RULES = (
+RULES: tuple[Callable[[Source], Iterator[str]], ...] = (
     too_long,
     long_functions,
     banned_names,
@@ -159,8 +204,6 @@ RULES = (
 )
 
 
-@pytest.mark.parametrize("check", RULES, ids=lambda check: check.__name__)
-def test_sources_keep_the_rule(check: Callable[[Path], Iterator[str]]) -> None:
-    found = [finding for path in SOURCES for finding in check(path)]
-
-    assert found == []
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_sources_keep_the_rule(rule: Callable[[Source], Iterator[str]], scan: Scan) -> None:
+    assert scan.findings[rule.__name__] == []

@@ -4,7 +4,7 @@
     pytestmark = needs_kernel("scan_compiled")      skips the tests of a module there
     use_form(patch, "pure", scan, "_scan", "scan_compiled")    in a fixture that tries each form
 
-The names are those that ``storefmt.formats.kernels.load`` was called with.
+The names are those that ``storefmt.kernels.load`` was called with.
 """
 
 from types import ModuleType
@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import pytest
 
-from storefmt.formats.kernels import forms
+from storefmt.kernels import forms
 
 FORMS: Final = ("pure", "compiled")
 NOT_BUILT: Final = "the kernel is not built: `make kernel`"

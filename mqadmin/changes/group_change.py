@@ -160,47 +160,47 @@ async def change_groups(
         Usage: a number is negative, or does not fit 32 bits.
         ItemNotFound: the cluster or broker does not exist.
     """
-    for one in updates:
-        check_group_name(one.base.group_name)
-        _check(one.apply_to(None))
-    by_group = {one.base.group_name: one for one in updates}
+    for each in updates:
+        check_group_name(each.base.group_name)
+        _check(each.apply_to(None))
+    by_group = {each.base.group_name: each for each in updates}
     admin = await call.admin()
     nodes = await masters(admin, where)
     steps = await plan_each(
         [
             (
-                GroupTarget(admin, node, (one.base.group_name,)),
-                choose_settings(one.apply_to, SETTINGS, update=update, create=create),
+                GroupTarget(admin, node, (each.base.group_name,)),
+                choose_settings(each.apply_to, SETTINGS, update=update, create=create),
             )
-            for one in updates
+            for each in updates
             for node in nodes
         ]
     )
     verb = "update" if update else "create"
     names = first_of_names([*by_group])
-    done = await carry_out(call, steps, title=f"group {verb} {names}")
+    results = await carry_out(call, steps, title=f"group {verb} {names}")
     rows = [
         GroupChange.of(
-            one,
-            group=one.target.names[0],
-            cluster=one.target.node.cluster,
-            **{name: getattr(one.value, name, None) for name in SETTINGS},
+            each,
+            group=each.target.names[0],
+            cluster=each.target.node.cluster,
+            **{name: getattr(each.value, name, None) for name in SETTINGS},
             was=changed_settings(
-                one.step.old, by_group[one.target.names[0]].apply_to(one.step.old), SETTINGS
+                each.step.old, by_group[each.target.names[0]].apply_to(each.step.old), SETTINGS
             ),
         )
-        for one in done
+        for each in results
     ]
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
 
 
-def _check(wanted: SubscriptionGroup) -> None:
+def _check(settings: SubscriptionGroup) -> None:
     for name in ("retry_queue_nums", "broker_id", "which_broker_when_consume_slowly"):
-        value = getattr(wanted, name)
+        value = getattr(settings, name)
         if value < 0:
             raise Usage(f"{name.replace('_', ' ')}: {value} is below 0")
     for name in ("retry_queue_nums", "retry_max_times"):
         # A Java broker holds them in an int.
-        value = getattr(wanted, name)
+        value = getattr(settings, name)
         if not -(2**31) <= value < 2**31:
             raise Usage(f"{name.replace('_', ' ')}: {value} does not fit 32 bits")

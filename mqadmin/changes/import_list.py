@@ -33,16 +33,18 @@ def entries_of(
         Usage: the file is not a list, one of its entries is invalid, or a name appears twice.
         OSError: it cannot be read.
     """
-    found: dict[str, T] = {}
+    entries: dict[str, T] = {}
     for number, entry in enumerate(_objects_of(call, file), start=1):
         try:
-            one = read(entry)
+            entry_value = read(entry)
         except StoreError as error:
             raise Usage(f"{file} entry {number}: {error}") from None
-        if name(one) in found:
-            raise Usage(f"{file} entry {number}: {name(one)} appears twice", hint="keep one")
-        found[name(one)] = one
-    return [*found.values()]
+        if name(entry_value) in entries:
+            raise Usage(
+                f"{file} entry {number}: {name(entry_value)} appears twice", hint="keep one"
+            )
+        entries[name(entry_value)] = entry_value
+    return [*entries.values()]
 
 
 def _objects_of(call: Call, file: Path) -> list[Json]:
@@ -53,11 +55,11 @@ def _objects_of(call: Call, file: Path) -> list[Json]:
         OSError: it cannot be read.
     """
     try:
-        found: Json = read_json(call.console.text_of(file))
+        document: Json = read_json(call.console.text_of(file))
     except ValueError as error:
         raise Usage(f"{file}: not JSON ({error})") from None
-    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+    if not isinstance(document, list) or not all(isinstance(entry, dict) for entry in document):
         raise Usage(f"{file}: expected an array of objects, such as [{{...}}, {{...}}]")
-    if not found:
+    if not document:
         raise Usage(f"{file}: the array is empty")
-    return found
+    return document

@@ -102,27 +102,29 @@ def row_of(
     first: "MessageExt | None" = None,
 ) -> OffsetChange:
     """Return the row of a move that ended at ``new``, or at its target."""
-    at = move.new if new is None else new
+    new_offset = move.new if new is None else new
     # A group without an offset would have started at the first message.
     old = move.low if move.old is None else move.old
-    changed = move.old != at and move.asked is None
+    changed = move.old != new_offset and move.asked is None
     return OffsetChange(
         group=group,
         topic=move.queue.topic,
         broker=move.queue.broker_name,
         queue_id=move.queue.queue_id,
         old_offset=move.old,
-        new_offset=at,
+        new_offset=new_offset,
         changed=changed,
         how=how if changed else "unchanged",
-        skipped=max(0, at - max(old, move.low)),
-        replayed=max(0, min(old, move.high) - at),
+        skipped=max(0, new_offset - max(old, move.low)),
+        replayed=max(0, min(old, move.high) - new_offset),
         min_offset=move.low,
         max_offset=move.high,
         first_msg_id=first.offset_msg_id if first else None,
         first_keys=tuple(first.keys) if first else (),
         first_ms=first.store_ms if first else 0,
-        asked_offset=next(one for one in (move.outside, move.asked, move.new) if one is not None),
+        asked_offset=next(
+            offset for offset in (move.outside, move.asked, move.new) if offset is not None
+        ),
         remark=move.remark,
     )
 
@@ -148,7 +150,7 @@ def keep_offsets(
         if move.old is not None and move.old != move.new
     ]
     if saved:
-        call.keep(title, saved, undoes=undoes, promise=promise)
+        call.keep_old_state(title, saved, undoes=undoes, promise=promise)
 
 
 async def store_offset(admin: "Admin", group: str, move: OffsetMove) -> OffsetChange:
@@ -175,8 +177,8 @@ async def check_offline(admin: "Admin", group: str, addresses: Iterable[str]) ->
     Raises:
         ServerRefused: a member is online.
     """
-    members = await asyncio.gather(*(admin.consumer_ids(at, group) for at in addresses))
-    names = sorted({name for found in members for name in found})
+    members = await asyncio.gather(*(admin.consumer_ids(address, group) for address in addresses))
+    names = sorted({name for client_ids in members for name in client_ids})
     if names:
         raise ServerRefused(
             f"group {group} has members online ({', '.join(names[:3])}), which would overwrite "
@@ -186,12 +188,12 @@ async def check_offline(admin: "Admin", group: str, addresses: Iterable[str]) ->
 
 
 async def moves_to(
-    admin: "Admin", group: str, topic: str, wanted: Mapping[tuple[str, int], int]
+    admin: "Admin", group: str, topic: str, new_offsets: Mapping[tuple[str, int], int]
 ) -> tuple[list[OffsetMove], list[str]]:
     """Return the moves of a topic's queues to the wanted offsets, and the queues that do not exist.
 
     Args:
-        wanted: (broker, queue id) -> queue offset; one outside the queue's ends is moved to
+        new_offsets: (broker, queue id) -> queue offset; one outside the queue's ends is moved to
             the nearest end.
 
     Raises:
@@ -203,16 +205,18 @@ async def moves_to(
         (queue.broker_name, queue.queue_id): queue
         for queue in routes.subscribe_queues(topic, route)
     }
-    known = await known_offsets(admin, group, topic, masters)
+    stored_offsets = await known_offsets(admin, group, topic, masters)
     moves = await asyncio.gather(
         *(
-            _move(admin, queues[spot], masters[spot[0]], known[spot[0]], offset)
-            for spot, offset in sorted(wanted.items())
+            _move(admin, queues[spot], masters[spot[0]], stored_offsets[spot[0]], offset)
+            for spot, offset in sorted(new_offsets.items())
             if spot in queues
         )
     )
     missing = [
-        f"{topic} {broker}:{number}" for broker, number in wanted if (broker, number) not in queues
+        f"{topic} {broker}:{number}"
+        for broker, number in new_offsets
+        if (broker, number) not in queues
     ]
     return list(moves), missing
 
@@ -224,19 +228,27 @@ async def known_offsets(
 
     Asked for one queue, a broker answers 0 for an unknown group; its table does not.
     """
-    tables = await asyncio.gather(*(admin.all_consumer_offsets(at) for at in masters.values()))
+    tables = await asyncio.gather(
+        *(admin.all_consumer_offsets(address) for address in masters.values())
+    )
     return {
         name: table.get((topic, group), {}) for name, table in zip(masters, tables, strict=True)
     }
 
 
 async def _move(
-    admin: "Admin", queue: MessageQueue, address: str, known: Mapping[int, int], offset: int
+    admin: "Admin",
+    queue: MessageQueue,
+    address: str,
+    stored_offsets: Mapping[int, int],
+    offset: int,
 ) -> OffsetMove:
     low, high = await asyncio.gather(admin.min_offset(queue), admin.max_offset(queue))
     new = min(max(offset, low), high)
     outside = None if new == offset else offset
-    return OffsetMove(queue, address, known.get(queue.queue_id), new, low, high, outside=outside)
+    return OffsetMove(
+        queue, address, stored_offsets.get(queue.queue_id), new, low, high, outside=outside
+    )
 
 
 def refused_row(group: str, move: OffsetMove) -> OffsetChange:
@@ -259,16 +271,18 @@ async def offsets_of(
     Raises:
         ItemNotFound: it has committed nothing, or nothing in these topics.
     """
-    tables = await asyncio.gather(*(admin.all_consumer_offsets(at) for at in addresses.values()))
-    found: dict[str, dict[tuple[str, int], int]] = {}
+    tables = await asyncio.gather(
+        *(admin.all_consumer_offsets(address) for address in addresses.values())
+    )
+    offsets: dict[str, dict[tuple[str, int], int]] = {}
     for broker, table in zip(addresses, tables, strict=True):
         for (topic, name), queues in table.items():
             if name == group and (not topics or topic in topics):
-                spots = found.setdefault(topic, {})
+                spots = offsets.setdefault(topic, {})
                 spots |= {(broker, number): offset for number, offset in queues.items()}
-    if not found:
+    if not offsets:
         where = f" in topic {', '.join(topics)}" if topics else ""
         raise ItemNotFound(
             f"group {group} has no offset{where}", hint="`group list` shows the groups"
         )
-    return found
+    return offsets

@@ -26,7 +26,7 @@ OffsetsByGroup = dict[tuple[str, str], dict[tuple[str, int], int]]
 
 async def store_offsets(
     call: Call,
-    wanted: OffsetsByGroup,
+    offsets: OffsetsByGroup,
     *,
     groups: Collection[str],
     addresses: Collection[str],
@@ -48,7 +48,7 @@ async def store_offsets(
     admin = await call.admin()
     planned: list[tuple[str, OffsetMove]] = []
     absent: list[str] = []
-    for (group, topic), spots in sorted(wanted.items()):
+    for (group, topic), spots in sorted(offsets.items()):
         moves, gone = await moves_to(admin, group, topic, spots)
         planned += [(group, move) for move in moves]
         absent += gone

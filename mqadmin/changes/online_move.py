@@ -68,14 +68,24 @@ async def check_members_follow(admin: "Admin", group: str, nodes: Collection[Ser
     Raises:
         ServerRefused: all are Java pull consumers.
     """
-    found = [await connection(admin, node, group) for node in nodes]
-    online = [one for one in found if one is not None and one.connection_set]
+    connections = [await connection(admin, node, group) for node in nodes]
+    online = [
+        connection_body
+        for connection_body in connections
+        if connection_body is not None and connection_body.connection_set
+    ]
     if online and all(
-        one.consume_type is ConsumeType.CONSUME_ACTIVELY
-        and all(member.language is LanguageCode.JAVA for member in one.connection_set)
-        for one in online
+        connection_body.consume_type is ConsumeType.CONSUME_ACTIVELY
+        and all(member.language is LanguageCode.JAVA for member in connection_body.connection_set)
+        for connection_body in online
     ):
-        names = sorted({member.client_id or "" for one in online for member in one.connection_set})
+        names = sorted(
+            {
+                member.client_id or ""
+                for connection_body in online
+                for member in connection_body.connection_set
+            }
+        )
         raise ServerRefused(
             f"the members of group {group} ({', '.join(names[:3])}) are Java pull consumers, "
             "which ignore a reset",
@@ -101,10 +111,10 @@ async def send_members(
             carrying out an earlier request.
     """
     listed = [(node, await admin.consumer_ids(node.address, to.group)) for node in nodes]
-    at = {who: node.address for node, members in listed for who in members}
+    broker_of = {who: node.address for node, members in listed for who in members}
     before: dict[str, MemberAnswer] = {}
     if within_ms:
-        before = await MemberSurvey(admin, call.now_ms).ask(to.group, at)
+        before = await MemberSurvey(admin, call.now_ms).survey(to.group, broker_of)
     # A broker moves only a group that has an offset in every queue; members that have just
     # come online have not committed one yet.
     await asyncio.gather(
@@ -114,15 +124,15 @@ async def send_members(
             if move.old is None and move.asked is None
         )
     )
-    told: dict[MessageQueue, int] = {}
+    reached_offsets: dict[MessageQueue, int] = {}
     for node in nodes:
-        told |= await admin.reset_offset_by_time(
+        reached_offsets |= await admin.reset_offset_by_time(
             node.address, to.group, to.topic, to.time_ms, to.force, cpp=to.cpp
         )
     rows = [
-        replace(row_of(to.group, move, TOLD, new=told[move.queue]), how=TOLD)
+        replace(row_of(to.group, move, TOLD, new=reached_offsets[move.queue]), how=TOLD)
         for move in moves
-        if move.queue in told
+        if move.queue in reached_offsets
     ]
     if not within_ms:
         return rows
@@ -132,8 +142,8 @@ async def send_members(
     after: dict[str, MemberAnswer] = {}
     if any(not _was_seen_to_move(row, seen) for row in rows):
         # Members that did not answer before are not asked again.
-        answering = {who: at[who] for who in infos_of(before)}
-        after = await MemberSurvey(admin, call.now_ms).ask(to.group, answering)
+        answering = {who: broker_of[who] for who in infos_of(before)}
+        after = await MemberSurvey(admin, call.now_ms).survey(to.group, answering)
     look = MoveLook(seen, before, after, within_ms)
     return [_judged(row, look) for row in rows]
 
@@ -288,13 +298,13 @@ def _reason(owner: str | None, reopened: Reopened, look: MoveLook) -> str:
         return f"{owner} {reopened}"
     if owner is not None:
         return f"{owner} did not move within {look.within_ms / 1000:g} s; {STOP}"
-    silent = [who for who, one in answers.items() if one.is_silent]
+    silent = [who for who, answer in answers.items() if answer.is_silent]
     if silent:
         return f"{', '.join(silent[:3])}: {answers[silent[0]].remark}; {STOP}"
     pulling = [who for who, info in infos_of(answers).items() if _pulls(info.properties)]
     if pulling:
         return f"{', '.join(pulling[:3])}: {PULLS}; {STOP}"
-    unable = [who for who, one in answers.items() if one.outcome is MemberOutcome.UNABLE]
+    unable = [who for who, answer in answers.items() if answer.outcome is MemberOutcome.UNABLE]
     if unable:
         return f"{', '.join(unable[:3])} cannot report its offsets; {STOP}"
     return "no member reports that it reads this queue; see `rebalance show`"

@@ -64,7 +64,7 @@ async def online_groups(
     online = {}
     for (group, topic), those in by_group.items():
         nodes = _nodes(those)
-        members = await asyncio.gather(*(admin.consumer_ids(at.address, group) for at in nodes))
+        members = await asyncio.gather(*(admin.consumer_ids(node.address, group) for node in nodes))
         if any(members):
             online[group, topic] = those
     return online
@@ -93,14 +93,16 @@ async def undo_online(
     admin = await call.admin()
     nodes = _nodes(saved)
     await check_members_follow(admin, group, nodes)
-    known = await known_offsets(admin, group, topic, {at.broker: at.address for at in nodes})
-    moves = await asyncio.gather(*(_move(admin, one, known) for one in saved))
+    stored_offsets = await known_offsets(
+        admin, group, topic, {node.broker: node.address for node in nodes}
+    )
+    moves = await asyncio.gather(*(_move(admin, offset, stored_offsets) for offset in saved))
     time_ms = await _time_before(call, moves)
     reached = await _reached(admin, moves, time_ms)
     if call.dry_run:
         return [
-            OffsetUndone(one.target, WOULD_CHANGE, _again(move, reached[move.queue]))
-            for one, move in zip(saved, moves, strict=True)
+            OffsetUndone(offset.target, WOULD_CHANGE, _again(move, reached[move.queue]))
+            for offset, move in zip(saved, moves, strict=True)
         ]
     title = f"undo {undoes.id}: {undoes.command}"
     keep_offsets(call, admin, group, moves, title=title, undoes=undoes.id)
@@ -116,25 +118,25 @@ async def undo_online(
     by_queue = {(row.broker, row.queue_id): row for row in rows}
     return [
         _undone(
-            one,
+            offset,
             move,
             by_queue.get((move.queue.broker_name, move.queue.queue_id)),
             reached=reached[move.queue],
         )
-        for one, move in zip(saved, moves, strict=True)
+        for offset, move in zip(saved, moves, strict=True)
     ]
 
 
 def _undone(
-    one: SavedOffset, move: OffsetMove, row: OffsetChange | None, *, reached: int
+    saved: SavedOffset, move: OffsetMove, row: OffsetChange | None, *, reached: int
 ) -> OffsetUndone:
     """Return the result for one queue, from what was observed."""
     if row is None:
         remark = "the broker did not move the members in this queue"
-        return OffsetUndone(one.target, REFUSED, remark)
+        return OffsetUndone(saved.target, REFUSED, remark)
     if row.how == NOT_MOVED:
-        return OffsetUndone(one.target, REFUSED, row.remark)
-    return OffsetUndone(one.target, CHANGED, _again(move, reached))
+        return OffsetUndone(saved.target, REFUSED, row.remark)
+    return OffsetUndone(saved.target, CHANGED, _again(move, reached))
 
 
 def _again(move: OffsetMove, reached: int) -> str | None:
@@ -145,17 +147,17 @@ def _again(move: OffsetMove, reached: int) -> str | None:
 
 
 def _nodes(saved: Sequence[SavedOffset]) -> list[ServerNode]:
-    return sorted({one.target.node for one in saved})
+    return sorted({offset.target.node for offset in saved})
 
 
 async def _move(
-    admin: "Admin", one: SavedOffset, known: Mapping[str, Mapping[int, int]]
+    admin: "Admin", offset: SavedOffset, stored_offsets: Mapping[str, Mapping[int, int]]
 ) -> OffsetMove:
-    queue = one.target.queue
+    queue = offset.target.queue
     low, high = await asyncio.gather(admin.min_offset(queue), admin.max_offset(queue))
-    old = known[queue.broker_name].get(queue.queue_id)
-    new = min(max(one.queue_offset, low), high)
-    return OffsetMove(queue, one.target.node.address, old, new, low, high)
+    old = stored_offsets[queue.broker_name].get(queue.queue_id)
+    new = min(max(offset.queue_offset, low), high)
+    return OffsetMove(queue, offset.target.node.address, old, new, low, high)
 
 
 async def _time_before(call: Call, moves: Sequence[OffsetMove]) -> int:

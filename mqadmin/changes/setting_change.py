@@ -33,16 +33,16 @@ class SettingChange(Row):
     remark: str | None
 
 
-def choose_value(value: str, *, key: str, known: Collection[str]) -> Choose[str]:
+def choose_value(value: str, *, key: str, known_keys: Collection[str]) -> Choose[str]:
     """Return a function that chooses the new value if a server has the setting.
 
     Args:
-        known: the settings that the servers have.
+        known_keys: the settings that the servers have.
     """
 
     def choose(old: str | None) -> str:
         if old is None:
-            raise Declined(NOT_FOUND, did_you_mean(key, known, "") or None)
+            raise Declined(NOT_FOUND, did_you_mean(key, known_keys, "") or None)
         _check_value(key, old, value)
         return value
 
@@ -66,20 +66,20 @@ def _check_value(key: str, old: str, value: str) -> None:
         raise Usage(f"{key}: {value!r} is not a valid value", hint=f"expected {expected}")
 
 
-def row_of(done: StepResult[str], remark: str | None = None) -> SettingChange:
+def row_of(step_result: StepResult[str], remark: str | None = None) -> SettingChange:
     """Return the row of a step whose target is text."""
     return SettingChange.of(
-        done,
-        server=done.broker,
-        key=done.target.names[-1],
-        old_value=done.step.old,
-        remark=done.remark or remark,
+        step_result,
+        server=step_result.broker,
+        key=step_result.target.names[-1],
+        old_value=step_result.step.old,
+        remark=step_result.remark or remark,
     )
 
 
-def outcome_of(done: Sequence[StepResult[str]]) -> Outcome:
+def outcome_of(results: Sequence[StepResult[str]]) -> Outcome:
     """Return the rows of steps whose target is text."""
-    rows = [row_of(one) for one in done]
+    rows = [row_of(result) for result in results]
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
 
 
@@ -99,14 +99,14 @@ async def set_on_each(
     Raises:
         Usage: the value is of another kind than the present one.
     """
-    known: set[str] = set()
+    known_keys: set[str] = set()
     for target in targets:
-        known.update(await target.settings())
-    steps = await plan(targets, choose_value(value, key=key, known=known))
-    done = await carry_out(
+        known_keys.update(await target.settings())
+    steps = await plan(targets, choose_value(value, key=key, known_keys=known_keys))
+    results = await carry_out(
         call,
         steps,
         title=f"{title} {key}",
         question=f"set {key} to {value!r} on {len(targets)} {servers}?",
     )
-    return outcome_of(done)
+    return outcome_of(results)

@@ -91,7 +91,7 @@ class TopicUpdate:
         base = old
         if base is None or self.replace:
             base = TopicConfig(self.topic, QUEUES_DEFAULT, QUEUES_DEFAULT)
-        wanted = replace(
+        config = replace(
             base,
             read_queue_nums=_or(self.read_queues, base.read_queue_nums),
             write_queue_nums=_or(self.write_queues, base.write_queue_nums),
@@ -101,8 +101,8 @@ class TopicUpdate:
             ),
         )
         if self.message_type is None:
-            return wanted
-        return wanted.with_attributes({**wanted.attributes, MESSAGE_TYPE: self.message_type})
+            return config
+        return config.with_attributes({**config.attributes, MESSAGE_TYPE: self.message_type})
 
 
 def topic_update_of(
@@ -182,11 +182,11 @@ async def change_topics(
     takes = sum(bool(step.old and step.new and step.old.perm & ~step.new.perm) for step in steps)
     names = first_of_names([one.topic for one in updates])
     question = f"remove a permission of topic {names} on {takes} broker(s)?"
-    done = await carry_out(
+    results = await carry_out(
         call, steps, title=f"topic update {names}", question=question if asks and takes else None
     )
     by_topic = {one.topic: one for one in updates}
-    rows = [_row(by_topic[one.target.names[0]], one) for one in done]
+    rows = [_row(by_topic[result.target.names[0]], result) for result in results]
     changed = dict.fromkeys(row.topic for row in rows if row.result == CHANGED)
     for topic in changed if admin.has_namesrv else ():
         await _wait_for_route(admin, topic)
@@ -220,18 +220,18 @@ async def _set_order(
             count = row.write_queues or asked.write_queues or QUEUES_DEFAULT
             queues.setdefault(row.topic, {})[row.broker] = count
     orders = [
-        OrderUpdate(topic, add=held)
+        OrderUpdate(topic, add=queue_counts)
         if updates[topic].order
-        else OrderUpdate(topic, remove=set(held))
-        for topic, held in queues.items()
+        else OrderUpdate(topic, remove=set(queue_counts))
+        for topic, queue_counts in queues.items()
     ]
     if not orders:
         return rows
     steps = await plan_order(call, orders)
-    done = await carry_out(call, steps, title=f"topic order-conf {first_of_names([*queues])}")
+    results = await carry_out(call, steps, title=f"topic order-conf {first_of_names([*queues])}")
     entries: dict[str, list[StepResult[str]]] = {}
-    for one in done:
-        entries.setdefault(one.step.target.names[-1], []).append(one)
+    for result in results:
+        entries.setdefault(result.step.target.names[-1], []).append(result)
     return [
         _with_order(row, updates[row.topic], entries[row.topic])
         if row.topic in entries and _is_well(row)
@@ -248,10 +248,10 @@ def _with_order(
     row: TopicChange, asked: TopicUpdate, entries: Sequence[StepResult[str]]
 ) -> TopicChange:
     """Return a row that includes the result of its topic's entries at the name servers."""
-    bad = next((one for one in entries if one.result in (REFUSED, UNREACHABLE)), None)
+    bad = next((entry for entry in entries if entry.result in (REFUSED, UNREACHABLE)), None)
     if bad is not None:
         return replace(row, result=bad.result, remark=f"order: {bad.remark}")
-    changed = next((one for one in entries if one.result in (CHANGED, WOULD_CHANGE)), None)
+    changed = next((entry for entry in entries if entry.result in (CHANGED, WOULD_CHANGE)), None)
     if changed is not None:
         was = row.was | {"order_conf": changed.step.old}
         return replace(row, result=changed.result, order=asked.order, was=was)
@@ -269,27 +269,27 @@ async def _wait_for_route(admin: "TopicCalls", topic: str) -> None:
             return
 
 
-def _row(wanted: TopicUpdate, done: StepResult[TopicConfig]) -> TopicChange:
-    config = done.value
+def _row(update: TopicUpdate, step_result: StepResult[TopicConfig]) -> TopicChange:
+    config = step_result.value
     # If a change was refused, `was` shows what it would have changed.
     return TopicChange.of(
-        done,
-        topic=wanted.topic,
+        step_result,
+        topic=update.topic,
         read_queues=config.read_queue_nums if config else None,
         write_queues=config.write_queue_nums if config else None,
         perm=perm_text(config.perm) if config else None,
         order=config.order if config else None,
         sys_flag=config.topic_sys_flag if config else None,
         message_type=config.message_type if config else None,
-        was=changed_settings(done.step.old, wanted.apply_to(done.step.old), SETTINGS),
+        was=changed_settings(step_result.step.old, update.apply_to(step_result.step.old), SETTINGS),
     )
 
 
 def _with_bits(flag: int, bits: dict[int, bool | None]) -> int:
     """Return the flag with each bit set, cleared, or (None) unchanged."""
-    for bit, wanted in bits.items():
-        if wanted is not None:
-            flag = flag | bit if wanted else flag & ~bit
+    for bit, is_set in bits.items():
+        if is_set is not None:
+            flag = flag | bit if is_set else flag & ~bit
     return flag
 
 

@@ -159,8 +159,10 @@ async def plan_each(pairs: Sequence[tuple[ChangeTarget[T], Choose[T]]]) -> list[
     Raises:
         ServerUnreachable: no server answered at all.
     """
-    found = await _read([target for target, _ in pairs])
-    steps = [_step(target, old, choose) for (target, choose), old in zip(pairs, found, strict=True)]
+    old_values = await _read([target for target, _ in pairs])
+    steps = [
+        _step(target, old, choose) for (target, choose), old in zip(pairs, old_values, strict=True)
+    ]
     if steps and all(step.verdict == UNREACHABLE for step in steps):
         raise ServerUnreachable("; ".join(sorted({step.remark or "" for step in steps})))
     return steps
@@ -209,11 +211,13 @@ async def carry_out(
         await call.confirm(question)
     kept = [step for step in writes if step.target.is_kept]
     if any(step.old is not None for step in kept):
-        call.keep(title, [*(step.target.saved(step.old) for step in kept), *also], undoes=undoes)
+        call.keep_old_state(
+            title, [*(step.target.saved(step.old) for step in kept), *also], undoes=undoes
+        )
     if in_order:
         return await _in_order(steps)
-    done = iter(await _written(writes))
-    return [next(done) if step.is_write else _settled(step) for step in steps]
+    results = iter(await _written(writes))
+    return [next(results) if step.is_write else _settled(step) for step in steps]
 
 
 async def _in_order(steps: Sequence[ChangeStep[T]]) -> list[StepResult[T]]:
@@ -224,10 +228,10 @@ async def _in_order(steps: Sequence[ChangeStep[T]]) -> list[StepResult[T]]:
         if step.is_write and stopped:
             made.append(StepResult(step, UNCHANGED, step.old, stopped))
             continue
-        (done,) = await _written([step]) if step.is_write else [_settled(step)]
-        made.append(done)
-        if done.result in (REFUSED, UNREACHABLE):
-            stopped = f"not sent, because {step.target.node.broker} was {done.result}"
+        (result,) = await _written([step]) if step.is_write else [_settled(step)]
+        made.append(result)
+        if result.result in (REFUSED, UNREACHABLE):
+            stopped = f"not sent, because {step.target.node.broker} was {result.result}"
     return made
 
 
@@ -270,14 +274,14 @@ async def _write_named(steps: Sequence[ChangeStep[T]]) -> list[ServerFailure | N
     return failures
 
 
-def _checked(step: ChangeStep[T], found: T | ServerFailure | None) -> StepResult[T]:
+def _checked(step: ChangeStep[T], value: T | ServerFailure | None) -> StepResult[T]:
     """Return how a write went, by what the server has now."""
-    if isinstance(found, ServerFailure):
-        return _failed(step, found)
-    if step.target.same(found, step.new):
-        return StepResult(step, CHANGED, found)
+    if isinstance(value, ServerFailure):
+        return _failed(step, value)
+    if step.target.same(value, step.new):
+        return StepResult(step, CHANGED, value)
     return StepResult(
-        step, REFUSED, found, "the server accepted the change, but its value is different"
+        step, REFUSED, value, "the server accepted the change, but its value is different"
     )
 
 
@@ -291,37 +295,37 @@ async def _read(targets: Sequence[ChangeTarget[T]]) -> list[T | ServerFailure | 
     for index, target in enumerate(targets):
         key = target.listing_key if isinstance(target, ListedTarget) else index
         by_listing.setdefault(key, []).append(index)
-    found: list[T | ServerFailure | None] = [None] * len(targets)
+    values: list[T | ServerFailure | None] = [None] * len(targets)
 
     async def read_together(indexes: list[int]) -> None:
-        one = targets[indexes[0]]
+        first = targets[indexes[0]]
         try:
-            if isinstance(one, ListedTarget) and len(indexes) > 1:
-                listing = await one.listing()
+            if isinstance(first, ListedTarget) and len(indexes) > 1:
+                listing = await first.listing()
                 for index in indexes:
                     # Targets of one listing are of one class.
-                    found[index] = cast("ListedTarget[T, object]", targets[index]).find(listing)
+                    values[index] = cast("ListedTarget[T, object]", targets[index]).find(listing)
             else:
-                found[indexes[0]] = await one.read()
+                values[indexes[0]] = await first.read()
         except (ClientError, CommandError) as error:
             result, text = result_of(error)
             # A read leaves no doubt whether it was done, so the hint for writes is dropped.
             text = str(error) if isinstance(error, TimedOut) else text
             for index in indexes:
-                found[index] = ServerFailure(result, text)
+                values[index] = ServerFailure(result, text)
 
     await asyncio.gather(*(read_together(indexes) for indexes in by_listing.values()))
-    return found
+    return values
 
 
 async def attempt(
-    call: Call, ask: Callable[[], Awaitable[str | None]], *, done: str = CHANGED
+    call: Call, ask: Callable[[], Awaitable[str | None]], *, success: str = CHANGED
 ) -> tuple[str, str | None]:
     """Send a request that needs no plan, and return its result and remark."""
     if call.dry_run:
         return WOULD_CHANGE, None
     try:
-        return done, await ask()
+        return success, await ask()
     except ClientError as error:
         return result_of(error)
 

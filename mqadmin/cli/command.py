@@ -30,7 +30,7 @@ from mqadmin.cli.options import (
 from mqadmin.cli.tree import COMMANDS
 from mqadmin.cli.types import DIR, ParseContext, ValueKind
 from mqadmin.output.rows import Outcome, Row
-from mqadmin.session.settings import TEXT_OPTIONS, GlobalOptions
+from mqadmin.session.global_options import TEXT_OPTIONS, GlobalOptions
 
 Answer = Outcome | Awaitable[Outcome]
 Run = Callable[..., Answer]
@@ -166,12 +166,12 @@ class Command(click.Command):
     @property
     def positional(self) -> list[click.Parameter]:
         """Return its arguments, without DIR."""
-        return [one for one in self.params if isinstance(one, click.Argument)]
+        return [parameter for parameter in self.params if isinstance(parameter, click.Argument)]
 
     @property
     def options(self) -> list[click.Option]:
         """Return its options, without ``--store`` and the global ones."""
-        return [one for one in self.params if isinstance(one, click.Option)]
+        return [parameter for parameter in self.params if isinstance(parameter, click.Option)]
 
     @property
     def stand_ins(self) -> list[click.Option]:
@@ -214,7 +214,7 @@ class Command(click.Command):
 
     def values(self, ctx: click.Context) -> dict[str, object]:
         """Return the values of the parameters by name."""
-        return {one.name: ctx.params[one.name] for one in self.params}
+        return {parameter.name: ctx.params[parameter.name] for parameter in self.params}
 
     def flags(self, ctx: click.Context) -> dict[str, str]:
         """Return the values of the flags of RocketMQ's own name, by their letters."""
@@ -242,16 +242,18 @@ class Command(click.Command):
 
 def of_store(made: ParsedLine, whole: Command, ctx: click.Context) -> ParsedLine:
     """Return the call of the ``store`` command that a line with ``--store`` stands for."""
-    known = {one.name for one in whole.params}
-    for one in made.command.params:
-        if one.name not in known and made.values[one.name] != default_of(one):
-            raise click.BadParameter(f"has no effect on {whole.name}; omit it", ctx, one)
+    names = {parameter.name for parameter in whole.params}
+    for parameter in made.command.params:
+        if parameter.name not in names and made.values[parameter.name] != default_of(parameter):
+            raise click.BadParameter(f"has no effect on {whole.name}; omit it", ctx, parameter)
     return replace(
         made,
         command=whole,
         values={
-            one.name: converted(one, made.values.get(one.name, default_of(one)), ctx)
-            for one in whole.params
+            parameter.name: converted(
+                parameter, made.values.get(parameter.name, default_of(parameter)), ctx
+            )
+            for parameter in whole.params
         },
     )
 
@@ -309,12 +311,16 @@ def _with_topic(made: Command, line: SplitLine, ctx: click.Context) -> list[str]
     """Return the words with the shell's topic inserted, if exactly one word is missing."""
     topic, words = cast(ParseContext, ctx.obj).topic, line.words
     required = [
-        one
-        for one in made.positional
-        if one.name not in line.typed and (one.required or _is_needed(one, line))
+        parameter
+        for parameter in made.positional
+        if parameter.name not in line.typed and (parameter.required or _is_needed(parameter, line))
     ]
     first = 1 if made.needs is Needs.STORE else 0
-    spots = [at for at, one in enumerate(required, first) if kind_of(one) is ValueKind.TOPIC]
+    spots = [
+        index
+        for index, parameter in enumerate(required, first)
+        if kind_of(parameter) is ValueKind.TOPIC
+    ]
     if topic is None or len(spots) != 1 or len(words) != first + len(required) - 1:
         return words
     return [*words[: spots[0]], topic, *words[spots[0] :]]

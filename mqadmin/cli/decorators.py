@@ -47,8 +47,8 @@ def combine(*decorators: Decorator[F]) -> Decorator[F]:
     """Return one decorator for several, in the order of the help."""
 
     def decorate(run: F) -> F:
-        for one in reversed(decorators):
-            run = one(run)
+        for decorator in reversed(decorators):
+            run = decorator(run)
         return run
 
     return decorate
@@ -65,12 +65,12 @@ def option_group(name: str, make: Callable[..., object], *decorators: Decorator[
     """
 
     def decorate(run: F) -> F:
-        names = [one.name for one in declared_by(*decorators)]
+        names = [option.name for option in declared_by(*decorators)]
         run = combine(*decorators)(run)
 
         @wraps(run)
         def filled(call: object, **values: object) -> object:
-            own = {one: values.pop(one) for one in names}
+            own = {option: values.pop(option) for option in names}
             return run(call, **values, **{name: make(**own)})
 
         return cast(F, filled)

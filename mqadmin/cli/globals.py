@@ -7,7 +7,7 @@ import click
 from click.core import ParameterSource
 
 from mqadmin.cli.types import ADDRESS, CONTEXT, SECONDS, Choice, TextType, ValueKind
-from mqadmin.session.settings import HONEST, LAYOUT, STRICT, Format, GlobalOptions
+from mqadmin.session.global_options import HONEST, LAYOUT, STRICT, Format, GlobalOptions
 
 GLOBALS: Final = (
     click.Option(

@@ -12,7 +12,7 @@ from mqadmin.cli import tree
 from mqadmin.cli.command import Command, Needs, ParsedLine
 from mqadmin.cli.globals import GLOBALS
 from mqadmin.cli.options import default_of, long_of, metavar_of
-from mqadmin.session.settings import GlobalOptions
+from mqadmin.session.global_options import GlobalOptions
 
 TITLE = "mqadmin: inspect, change and repair RocketMQ 4.9 and 5.x clusters and stores"
 INTRO = f"""\
@@ -74,7 +74,9 @@ def java_help(name: str, made: Command, settings: GlobalOptions) -> str:
         return command_help(made)
     if settings.compat:
         return text
-    newer = ", ".join(one.spelled for one in java.options if one.since_5 and not one.refused)
+    newer = ", ".join(
+        option.spelled for option in java.options if option.since_5 and not option.refused
+    )
     also = f"Flags of RocketMQ 5: {newer}\n" if newer else ""
     return f"{text}\n{also}The same as `{made.name}`: `mqadmin {made.name} -h` has examples.\n"
 
@@ -122,13 +124,13 @@ def usage_of(made: Command) -> str:
     words = [made.name]
     if made.needs is Needs.STORE:
         words.append("DIR")
-    for one in made.params:
-        if isinstance(one, click.Argument):
-            word = metavar_of(one) + ("..." if one.nargs == -1 else "")
-            words.append(word if one.required else f"[{word}]")
-        elif one.required and isinstance(one, click.Option):
-            words.append(f"{long_of(one)} {metavar_of(one)}")
-    if any(not one.required for one in made.options):
+    for parameter in made.params:
+        if isinstance(parameter, click.Argument):
+            word = metavar_of(parameter) + ("..." if parameter.nargs == -1 else "")
+            words.append(word if parameter.required else f"[{word}]")
+        elif parameter.required and isinstance(parameter, click.Option):
+            words.append(f"{long_of(parameter)} {metavar_of(parameter)}")
+    if any(not parameter.required for parameter in made.options):
         words.append("[OPTIONS]")
     return " ".join(words)
 
@@ -174,12 +176,12 @@ def _summaries(commands: Mapping[str, str]) -> list[str]:
 
 def _listing(parameters: Iterable[click.Parameter], ways: Mapping[str, str] = NO_WAYS) -> list[str]:
     """Return a line for each parameter; ``ways`` are options that replace an argument."""
-    shown = [(_label(one), one) for one in parameters]
+    shown = [(_label(parameter), parameter) for parameter in parameters]
     width = min(max(len(label) for label, _ in shown), 34)
     lines = []
-    for label, one in shown:
-        way = f" (also {ways[one.name]})" if one.name in ways else ""
-        text = (one.help or "") + _default(one) + way
+    for label, parameter in shown:
+        way = f" (also {ways[parameter.name]})" if parameter.name in ways else ""
+        text = (parameter.help or "") + _default(parameter) + way
         if len(label) > width:
             lines += [f"  {label}", f"  {'':<{width}}  {text}"]
         else:

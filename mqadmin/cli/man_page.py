@@ -31,7 +31,7 @@ EXIT_MEANINGS: Final = {
 def pages() -> dict[str, str]:
     """Return every page by its file name."""
     made = {"mqadmin.1": _overview()}
-    return made | {file_name(one): page_of(one) for one in everything()}
+    return made | {file_name(command): page_of(command) for command in everything()}
 
 
 def file_name(made: Command) -> str:

@@ -79,11 +79,11 @@ def _nearest(error: click.NoSuchOption) -> str:
         if is_argument and tree.fold(error.option_name) == tree.fold(parameter.name or ""):
             label = label_of(parameter)
             return f"pass {label} as an argument, not as an option; {_usage(error.ctx)}"
-    options = [one for one in parameters if isinstance(one, click.Option)]
+    options = [option for option in parameters if isinstance(option, click.Option)]
     options += made.stand_ins if isinstance(made, Command) else []
-    known = {tree.fold(name): long_of(one) for one in options for name in one.opts}
-    near = get_close_matches(tree.fold(error.option_name), list(known), n=1)
-    return f"did you mean {known[near[0]]}?" if near else "-h lists the options"
+    long_names = {tree.fold(name): long_of(option) for option in options for name in option.opts}
+    near = get_close_matches(tree.fold(error.option_name), list(long_names), n=1)
+    return f"did you mean {long_names[near[0]]}?" if near else "-h lists the options"
 
 
 def unknown_command(words: Sequence[str]) -> Usage:
@@ -95,16 +95,16 @@ def unknown_command(words: Sequence[str]) -> Usage:
     typed = " ".join(words).lower()
     if (meant := _meant(words)) is not None:
         return Usage(f"unknown command `{' '.join(words)}`", hint=f"did you mean `{meant}`?")
-    known = tree.commands_below(words[:1])
+    commands = tree.commands_below(words[:1])
     if tree.commands_below(words):
         return Usage(
             f"`{' '.join(words)}` needs another word",
             hint="one of: " + ", ".join(tree.commands_below(words)),
         )
-    if known:
-        near = get_close_matches(typed, known, n=1, cutoff=0.5)
+    if commands:
+        near = get_close_matches(typed, commands, n=1, cutoff=0.5)
         is_safe = near and not tree.is_destructive(near[0])
-        hint = f"did you mean `{near[0]}`?" if is_safe else "one of: " + ", ".join(known)
+        hint = f"did you mean `{near[0]}`?" if is_safe else "one of: " + ", ".join(commands)
         return Usage(f"unknown command `{' '.join(words)}`", hint=hint)
     verbs = _with_verb(words[0])
     if verbs:

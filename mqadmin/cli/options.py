@@ -137,12 +137,12 @@ class LineParser:
                 raise click.NoSuchOption(spelled, ctx=self.ctx)
             self._split_letters(word, line, rest)
         elif not equals:
-            self._keep(option, self._next_value(option, line, rest), line)
+            self._set_value(option, self._next_value(option, line, rest), line)
         elif option.is_flag:
             said = f"option {label_of(option)} takes no value, got {value!r}"
             raise click.BadOptionUsage(spelled, said, ctx=self.ctx)
         else:
-            self._keep(option, value, line)
+            self._set_value(option, value, line)
 
     def _split_letters(self, word: str, line: SplitLine, rest: list[str]) -> None:
         """Split ``-yv`` into flags, and ``-tX`` into an option and its value."""
@@ -152,9 +152,9 @@ class LineParser:
                 raise click.NoSuchOption(word.partition("=")[0], ctx=self.ctx)
             attached = word[position:]
             if attached and not option.is_flag:
-                self._keep(option, attached, line)
+                self._set_value(option, attached, line)
                 return
-            self._keep(option, self._next_value(option, line, rest), line)
+            self._set_value(option, self._next_value(option, line, rest), line)
 
     def _named(self, spelled: str) -> click.Option | None:
         """Return the option of a long name, behind one dash or two."""
@@ -169,7 +169,7 @@ class LineParser:
             return True
         return self._named("-" + word.partition("=")[0].lstrip("-")) is not None
 
-    def _keep(self, option: click.Option, value: object, line: SplitLine) -> None:
+    def _set_value(self, option: click.Option, value: object, line: SplitLine) -> None:
         if option.multiple:
             line.typed.setdefault(option.name, []).append(value)
         else:
@@ -195,7 +195,11 @@ class LineParser:
 
         An argument that an option has set gets no word.
         """
-        open_ones = [one for one in self.arguments if one.nargs == -1 or one.name not in line.typed]
+        open_ones = [
+            argument
+            for argument in self.arguments
+            if argument.nargs == -1 or argument.name not in line.typed
+        ]
         for number, argument in enumerate(open_ones):
             if not line.words:
                 return
@@ -214,9 +218,14 @@ def stand_ins(parameters: Sequence[click.Parameter]) -> list[click.Option]:
 
     An argument has one if no other argument is of its kind, and if the option has no other meaning.
     """
-    arguments = [one for one in parameters if isinstance(one, click.Argument)]
-    kinds = [kind_of(one) for one in arguments]
-    taken = {name for one in parameters if isinstance(one, click.Option) for name in one.opts}
+    arguments = [parameter for parameter in parameters if isinstance(parameter, click.Argument)]
+    kinds = [kind_of(parameter) for parameter in arguments]
+    taken = {
+        name
+        for parameter in parameters
+        if isinstance(parameter, click.Option)
+        for name in parameter.opts
+    }
     made = []
     for argument, kind in zip(arguments, kinds, strict=True):
         *letters, long = STAND_INS.get(kind, ("",))
@@ -243,7 +252,7 @@ def convert_line(
     """
     places = {name: place for place, name in enumerate(line.typed)}
     # Typed values are checked first, in the order of the line.
-    for parameter in sorted(parameters, key=lambda one: places.get(one.name, len(places))):
+    for parameter in sorted(parameters, key=lambda each: places.get(each.name, len(places))):
         is_typed = parameter.name in line.typed
         raw = line.typed[parameter.name] if is_typed else default_of(parameter)
         try:
@@ -324,8 +333,8 @@ def complete_options(
     if not incomplete.startswith("-"):
         return []
     return [
-        CompletionItem(long_of(one), help=one.help)
-        for one in parameters
-        if isinstance(one, click.Option)
-        and long_of(one).lstrip("-").startswith(incomplete.lstrip("-"))
+        CompletionItem(long_of(parameter), help=parameter.help)
+        for parameter in parameters
+        if isinstance(parameter, click.Option)
+        and long_of(parameter).lstrip("-").startswith(incomplete.lstrip("-"))
     ]

@@ -83,8 +83,8 @@ class CommandGroup(click.Group):
         name = tree.command_named(words)
         if name is not None:
             return load(name)
-        if found := tree.commands_below(words):
-            return CommandGroup(found[0].split()[: len(words)])
+        if commands := tree.commands_below(words):
+            return CommandGroup(commands[0].split()[: len(words)])
         return _of_java(cmd_name) if not self.words else None
 
     def resolve_command(
@@ -110,7 +110,7 @@ class CommandGroup(click.Group):
             return word, CommandGroup(cast(str, tree.command_named(words)).split()), rest
         made = self.get_command(ctx, word)
         if made is None and not ctx.resilient_parsing:
-            behind = [one for one in rest[:1] if not self.words and not one.startswith("-")]
+            behind = [first for first in rest[:1] if not self.words and not first.startswith("-")]
             raise UnknownCommand([*words, *behind], ctx)
         return (word if made else None), made, rest
 
@@ -122,10 +122,12 @@ class CommandGroup(click.Group):
                 left = inner.line_parser(below).split(rest).words
         except click.UsageError:
             return False
-        if [one.lower() for one in left] == [tree.HELP_WORD]:
+        if [word.lower() for word in left] == [tree.HELP_WORD]:
             return True
-        at = [*words, *left[:1]]
-        return bool(left) and (tree.command_named(at) is not None or bool(tree.commands_below(at)))
+        words_so_far = [*words, *left[:1]]
+        return bool(left) and (
+            tree.command_named(words_so_far) is not None or bool(tree.commands_below(words_so_far))
+        )
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return the words or options that begin with the typed text."""
@@ -143,10 +145,10 @@ class CommandGroup(click.Group):
             items = []
         words = tree.next_words(self.words) | (tree.TEXT_WORDS if not self.words else {})
         typed = incomplete.lower()
-        known = {word: said for word, said in words.items() if word.startswith(typed)}
-        if not self.words and incomplete and (not known or incomplete != typed):
-            known |= java_words(typed)
-        return [*(CompletionItem(word, help=said) for word, said in known.items()), *items]
+        completions = {word: said for word, said in words.items() if word.startswith(typed)}
+        if not self.words and incomplete and (not completions or incomplete != typed):
+            completions |= java_words(typed)
+        return [*(CompletionItem(word, help=said) for word, said in completions.items()), *items]
 
 
 def _of_java(word: str) -> Command | None:
@@ -257,11 +259,11 @@ def load(name: str) -> Command:
         LookupError: it does not declare this name exactly once.
     """
     module = importlib.import_module(tree.module_of(name))
-    declared = [one for one in vars(module).values() if isinstance(one, Command)]
-    found = [one for one in declared if one.name == name]
-    if len(found) != 1:
-        raise LookupError(f"{module.__name__} declares {name} {len(found)} times, expected once")
-    return found[0]
+    declared = [command for command in vars(module).values() if isinstance(command, Command)]
+    named = [command for command in declared if command.name == name]
+    if len(named) != 1:
+        raise LookupError(f"{module.__name__} declares {name} {len(named)} times, expected once")
+    return named[0]
 
 
 def everything() -> list[Command]:

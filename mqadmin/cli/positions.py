@@ -61,14 +61,14 @@ class Position:
         """
         match self.mark:
             case PositionKind.EARLIEST:
-                wanted = low
+                offset = low
             case PositionKind.STEP:
-                wanted = (low if current is None else current) + self.count
+                offset = (low if current is None else current) + self.count
             case PositionKind.ENTRY:
-                wanted = self.count
+                offset = self.count
             case _:
-                wanted = high
-        return min(max(wanted, low), high)
+                offset = high
+        return min(max(offset, low), high)
 
 
 def parse_timestamp(text: str) -> Position:

@@ -28,7 +28,7 @@ from mqadmin.output.rows import NOT_FOUND, UNCHANGED, Outcome, Row
 from mqadmin.output.structured import json_text
 from mqadmin.session.call import Call, Workplace
 from mqadmin.session.console import Console, printable, printable_lines
-from mqadmin.session.settings import COMPAT_VARIABLE, LAYOUT, STRICT, Format, GlobalOptions
+from mqadmin.session.global_options import COMPAT_VARIABLE, LAYOUT, STRICT, Format, GlobalOptions
 
 if TYPE_CHECKING:
     from mqadmin.output.compat.java_text import Layout
@@ -55,17 +55,17 @@ def run_line(tokens: Sequence[str], console: Console, workplace: Workplace) -> i
     try:
         parsed = parse(tokens, ParseContext(store=workplace.store, topic=workplace.topic))
         if isinstance(parsed, TextAnswer):
-            console.tell(parsed.text, is_error=bool(parsed.exit_code))
+            console.print_text(parsed.text, is_error=bool(parsed.exit_code))
             exit_code = parsed.exit_code
         else:
             settings = parsed.settings
-            exit_code = _run(parsed, console, workplace)
+            exit_code = _run_parsed(parsed, console, workplace)
     except BrokenPipeError:
         raise
     except (Exception, KeyboardInterrupt) as error:
         settings = settings or _settings_of_wrong(tokens)
         as_json = (settings.output or workplace.output) in {"json", "jsonl"}
-        tell(error, console, as_json=as_json, verbose=settings.verbose)
+        print_error(error, console, as_json=as_json, verbose=settings.verbose)
         exit_code = describe(error).exit_code
     settings = settings or _settings_of_wrong(tokens)
     is_strict = STRICT in {settings.compat, console.env.get(COMPAT_VARIABLE)}
@@ -75,7 +75,7 @@ def run_line(tokens: Sequence[str], console: Console, workplace: Workplace) -> i
     return 1 if exit_code == Usage.exit_code else 0
 
 
-def tell(error: BaseException, console: Console, *, as_json: bool, verbose: bool) -> None:
+def print_error(error: BaseException, console: Console, *, as_json: bool, verbose: bool) -> None:
     """Print an error: one line, or an object with ``-o json``; the trace with ``-v``."""
     failure = describe(error)
     if verbose and failure.exit_code != Interrupted.exit_code:
@@ -90,7 +90,7 @@ def tell(error: BaseException, console: Console, *, as_json: bool, verbose: bool
         console.warn(f"error: {failure.line}")
 
 
-def _run(parsed: ParsedLine, console: Console, workplace: Workplace) -> int:
+def _run_parsed(parsed: ParsedLine, console: Console, workplace: Workplace) -> int:
     made = parsed.command
     settings = _as_java(parsed, console)
     if made.rows is not None and settings.watch is None:
@@ -122,7 +122,7 @@ def _run(parsed: ParsedLine, console: Console, workplace: Workplace) -> int:
     try:
         watch(
             call,
-            lambda at: _run_once(at, parsed),
+            lambda workplace_at: _run_once(workplace_at, parsed),
             title=title_of(made, parsed.values),
             as_table=_format(call) == "table",
         )
@@ -148,7 +148,7 @@ def _is_of_java(made: Command) -> bool:
     # Only MQADMIN_COMPAT asks which names the Java tool has.
     from mqadmin.cli.java.table import JAVA
 
-    return any(one.command == made.name for one in JAVA)
+    return any(java.command == made.name for java in JAVA)
 
 
 def _has_layout(parsed: ParsedLine) -> bool:
@@ -197,7 +197,7 @@ def _run_and_print(call: Call, parsed: ParsedLine) -> int:
     run = partial(made.run, call, **parsed.values)
     if inspect.iscoroutinefunction(inspect.unwrap(made.run)):
         asking = cast("Callable[[], Coroutine[None, None, Outcome]]", run)
-        outcome = workplace.link.run(asking, direct=made.direct)
+        outcome = workplace.link.run_coroutine(asking, direct=made.direct)
     else:
         outcome = cast("Outcome", run())
     if outcome.follow and call.is_watched:
@@ -298,8 +298,10 @@ def _print(outcome: Outcome, parsed: ParsedLine, call: Call) -> None:
         if first is not None:
             for row in chain((first,), rows):
                 record = record_of(row, columns)
-                if chosen == "table" and (told := row.in_table()):
-                    record |= {name: text for name, text in told.items() if name in look.names}
+                if chosen == "table" and (table_text := row.in_table()):
+                    record |= {
+                        name: text for name, text in table_text.items() if name in look.names
+                    }
                 printer.row(record)
                 if look.follow:
                     # A person is waiting for it.
@@ -375,7 +377,7 @@ def _drain(rows: AsyncIterator[Row], workplace: Workplace, *, batch_count: int) 
             batch.append(row)
         return batch
 
-    while batch := workplace.link.run(following):
+    while batch := workplace.link.run_coroutine(following):
         yield from batch
         if failures:
             break
@@ -389,8 +391,8 @@ def _format(call: Call, *, default: str = "") -> Format:
     if chosen is not None:
         return chosen
     context = call.defaults()
-    told = context.output if context is not None else None
-    return cast("Format", told or default or "table")
+    of_context = context.output if context is not None else None
+    return cast("Format", of_context or default or "table")
 
 
 def _settings_of_wrong(tokens: Sequence[str]) -> GlobalOptions:

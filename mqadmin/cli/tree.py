@@ -289,7 +289,7 @@ def commands_below(words: Sequence[str]) -> list[str]:
 
 def next_words(words: Sequence[str]) -> dict[str, str]:
     """Return the words that may follow in a name, and what they mean."""
-    found: dict[str, str] = {}
+    summaries: dict[str, str] = {}
     for name in commands_below(words):
         parts = name.split()
         whole = len(parts) == len(words) + 1
@@ -298,9 +298,9 @@ def next_words(words: Sequence[str]) -> dict[str, str]:
             if whole
             else f"{' '.join(parts[: len(words) + 1])} ..."
         )
-        if whole or parts[len(words)] not in found:
-            found[parts[len(words)]] = meaning
-    return dict(sorted(found.items()))
+        if whole or parts[len(words)] not in summaries:
+            summaries[parts[len(words)]] = meaning
+    return dict(sorted(summaries.items()))
 
 
 def module_of(name: str) -> str:

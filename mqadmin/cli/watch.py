@@ -35,9 +35,9 @@ def check_watchable(made: Command) -> None:
 def title_of(made: Command, values: Mapping[str, object]) -> str:
     """Return the command and what it was given, as ``group lag billing``."""
     words = [made.name]
-    for one in made.params:
-        value = values[one.name]
-        given = value != default_of(one)
+    for parameter in made.params:
+        value = values[parameter.name]
+        given = value != default_of(parameter)
         if given and isinstance(value, (str, int, tuple)) and not isinstance(value, bool):
             words += [str(part) for part in (value if isinstance(value, tuple) else (value,))]
     return printable(" ".join(words))
@@ -53,10 +53,10 @@ def watch(call: Call, tick: Tick, *, title: str, as_table: bool) -> NoReturn:
     """
     if call.console.out_is_tty and as_table:
         _watch_on_terminal(call, tick, title)
-    told = False
+    is_reported = False
     while True:
-        _tick(call, tick, again=told)
-        told = True
+        _tick(call, tick, again=is_reported)
+        is_reported = True
         if as_table:
             call.console.out.write("\n")
         call.console.out.flush()
@@ -70,13 +70,13 @@ def _watch_on_terminal(call: Call, tick: Tick, title: str) -> NoReturn:
     seconds = call.settings.watch or 0.0
     # What is drawn over itself is never paged.
     call.console.out.flush()
-    told = False
+    is_reported = False
     with LiveView(call.console.out, color=call.has_color) as view:
         while True:
             text = io.StringIO()
             console = call.console._replace(out=text, err=text)
-            _tick(replace(call, console=console), tick, again=told)
-            told = True
+            _tick(replace(call, console=console), tick, again=is_reported)
+            is_reported = True
             head = f"{title}   every {seconds:g} s   {iso_utc(call.now_ms())}   Ctrl-C ends"
             view.draw(head, text.getvalue().splitlines())
             call.workplace.pause(seconds)

@@ -94,7 +94,7 @@ class GroupAssignment:
     @property
     def unheard(self) -> dict[str, str]:
         """Return why members did not answer, by client id."""
-        return {who: one.remark for who, one in self.answers.items() if one.info is None}
+        return {who: answer.remark for who, answer in self.answers.items() if answer.info is None}
 
     def is_assumed(self, queue: MessageQueue) -> bool:
         """Return whether the owner of a queue is only computed."""
@@ -113,14 +113,14 @@ async def find_assignment(
     topic: str,
     *,
     asked: MemberSurvey,
-    known: bool = True,
+    is_known: bool = True,
     answers: Answers | None = None,
 ) -> GroupAssignment:
     """Return who reads which queue now.
 
     Args:
         asked: asks the members, each once in a command.
-        known: whether a group that no broker knows is an error.
+        is_known: whether a group that no broker knows is an error.
         answers: skips brokers that do not answer; without it, that is an error.
 
     Raises:
@@ -131,25 +131,27 @@ async def find_assignment(
     queues = routes.subscribe_queues(topic, route)
     listed = await ask_each(
         masters_of_route(route),
-        lambda at: admin.consumer_ids(at.address, group),
+        lambda node: admin.consumer_ids(node.address, group),
         answers=answers,
     )
-    at = {member: node.address for node, ids in listed for member in ids}
-    members = sorted(at)
+    address_of = {member: node.address for node, ids in listed for member in ids}
+    members = sorted(address_of)
     if not members:
-        if known:
+        if is_known:
             await find_group(admin, group, answers=answers)
         return GroupAssignment(queues, [], {}, Strategy.AVG, True)
-    said = await asked.ask(group, at)
-    told = infos_of(said)
-    strategies = {found for info in told.values() if (found := _strategy_of(info)) is not None}
+    said = await asked.survey(group, address_of)
+    infos = infos_of(said)
+    strategies = {
+        declared for info in infos.values() if (declared := _strategy_of(info)) is not None
+    }
     strategy = strategies.pop() if len(strategies) == 1 else None
-    owners = {queue: who for queue, who in owners_of(told).items() if queue.topic == topic}
+    owners = {queue: who for queue, who in owners_of(infos).items() if queue.topic == topic}
     given: dict[MessageQueue, str] = {}
     if queues and strategy not in NEED_MORE:
         parts = plan(strategy or Strategy.AVG, group, queues=queues, client_ids=members)
         given = {queue: member for member, part in parts.items() for queue in part}
-    owners |= {queue: member for queue, member in given.items() if member not in told}
+    owners |= {queue: member for queue, member in given.items() if member not in infos}
     return GroupAssignment(
         queues,
         members,
@@ -157,7 +159,7 @@ async def find_assignment(
         strategy or Strategy.AVG,
         strategy is None,
         given,
-        any(info.properties.get(ORDERLY_PROPERTY) == "true" for info in told.values()),
+        any(info.properties.get(ORDERLY_PROPERTY) == "true" for info in infos.values()),
         said,
     )
 
@@ -172,8 +174,10 @@ async def topics_of(
     """
     if topic is not None:
         return [topic]
-    known = await find_group(admin, group, answers=answers)
-    topics = {name for at in known for name in at.offsets if not name.startswith(RETRY_PREFIX)}
+    places = await find_group(admin, group, answers=answers)
+    topics = {
+        name for place in places for name in place.offsets if not name.startswith(RETRY_PREFIX)
+    }
     if not topics:
         raise ItemNotFound(
             f"group {group} has no offsets in any topic", hint=f"see `group show {group}`"
@@ -189,5 +193,5 @@ def _strategy_of(info: ConsumerRunningInfo) -> Strategy | None:
     ours = info.properties.get(OUR_STRATEGY_PROPERTY)
     if ours in list(Strategy):
         return Strategy(ours)
-    found = CLASS_NAME.search(info.properties.get(STRATEGY_PROPERTY, ""))
-    return STRATEGY_OF_CLASS.get(found[1]) if found is not None else None
+    match = CLASS_NAME.search(info.properties.get(STRATEGY_PROPERTY, ""))
+    return STRATEGY_OF_CLASS.get(match[1]) if match is not None else None

@@ -85,8 +85,8 @@ def _widths(part: Sequence[MessageQueue], digits: int, room: int) -> list[int]:
     The name of the last broker has the rest of the line.
     """
     widths: list[int] = []
-    for broker, held in groupby(part, lambda queue: queue.broker_name):
-        count = sum(1 for _ in held)
+    for broker, queues in groupby(part, lambda queue: queue.broker_name):
+        count = sum(1 for _ in queues)
         own = count * (digits + 1) - 1
         name = min(cell_width(broker), room) if broker != part[-1].broker_name else 0
         widths += [digits] * (count - 1) + [digits + max(0, name - own)]
@@ -136,14 +136,14 @@ def _heads(
     part: Sequence[MessageQueue], widths: Sequence[int], *, lead: str, digits: int, width: int
 ) -> Iterator[str]:
     """Yield the names of the brokers above their queues, and the queue ids."""
-    brokers, at = lead, 0
-    for broker, held in groupby(part, lambda queue: queue.broker_name):
-        count = sum(1 for _ in held)
-        cells = sum(widths[at : at + count]) + count - 1
+    brokers, column = lead, 0
+    for broker, queues in groupby(part, lambda queue: queue.broker_name):
+        count = sum(1 for _ in queues)
+        cells = sum(widths[column : column + count]) + count - 1
         rest = width - cell_width(brokers) - 1
         text = cut(broker, max(cells, rest) if broker == part[-1].broker_name else cells)
         brokers += text + " " * (cells + 1 - cell_width(text))
-        at += count
+        column += count
     yield brokers.rstrip()
     ids = (str(queue.queue_id).rjust(digits) for queue in part)
     yield (lead + _line(ids, widths, digits)).rstrip()

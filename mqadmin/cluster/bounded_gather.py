@@ -23,7 +23,7 @@ PARALLEL_MAX: Final = 32
 
 async def each(items: Iterable[T], ask: Callable[[T], Awaitable[R]]) -> list[R]:
     """Return ``await ask(item)`` for each item in order, ``PARALLEL_MAX`` of them at a time."""
-    return [one async for one in bounded_gather(items, ask)]
+    return [result async for result in bounded_gather(items, ask)]
 
 
 async def bounded_gather(

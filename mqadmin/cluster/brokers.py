@@ -49,13 +49,13 @@ async def all_brokers(admin: "TopicCalls", *, namesrv: str | None = None) -> lis
     if not admin.has_namesrv:
         return []
     info = await admin.cluster_info(address=namesrv)
-    found = []
+    nodes = []
     for cluster, names in info.cluster_addr_table.items():
         for name in names:
             data = info.broker_addr_table.get(name)
             for broker_id, address in data.broker_addrs.items() if data else ():
-                found.append(ServerNode(cluster, name, broker_id, address))
-    return sorted(found)
+                nodes.append(ServerNode(cluster, name, broker_id, address))
+    return sorted(nodes)
 
 
 async def masters(
@@ -73,23 +73,23 @@ async def masters(
     return _masters(await all_brokers(admin), where, every=every)
 
 
-def _masters(known: list[ServerNode], where: Where, *, every: bool) -> list[ServerNode]:
+def _masters(nodes: list[ServerNode], where: Where, *, every: bool) -> list[ServerNode]:
     """Return the masters among the known brokers that a line names; raises as ``masters``."""
     if where.broker is not None:
-        return [_broker(known, where.broker)]
-    found = [node for node in _in_cluster(known, where.cluster) if node.broker_id == MASTER]
-    if not found:
-        slaves = ", ".join(sorted({node.broker for node in known}))
+        return [_broker(nodes, where.broker)]
+    masters_found = [node for node in _in_cluster(nodes, where.cluster) if node.broker_id == MASTER]
+    if not masters_found:
+        slaves = ", ".join(sorted({node.broker for node in nodes}))
         raise ItemNotFound(
             f"no master is registered, only slaves: {slaves}",
             hint="`mqadmin ha status` shows them; `mqadmin broker promote` makes one the master",
         )
-    clusters = sorted({node.cluster for node in found})
+    clusters = sorted({node.cluster for node in masters_found})
     if len(clusters) > 1 and not every:
         raise Usage(
             "the name server has several clusters", hint="add --cluster " + "|".join(clusters)
         )
-    return found
+    return masters_found
 
 
 async def processes(admin: "TopicCalls", where: Where) -> list[ServerNode]:
@@ -98,24 +98,26 @@ async def processes(admin: "TopicCalls", where: Where) -> list[ServerNode]:
     Raises:
         ItemNotFound: the broker or cluster does not exist, or no broker is registered.
     """
-    known = await all_brokers(admin)
+    nodes = await all_brokers(admin)
     if where.broker is not None:
-        one = _broker(known, where.broker)
-        return [at for at in known if (at.cluster, at.broker) == (one.cluster, one.broker)] or [one]
-    return _in_cluster(known, where.cluster)
+        broker = _broker(nodes, where.broker)
+        return [
+            node for node in nodes if (node.cluster, node.broker) == (broker.cluster, broker.broker)
+        ] or [broker]
+    return _in_cluster(nodes, where.cluster)
 
 
-def _in_cluster(known: list[ServerNode], cluster: str | None) -> list[ServerNode]:
+def _in_cluster(nodes: list[ServerNode], cluster: str | None) -> list[ServerNode]:
     """Return the servers of a cluster, or all; raises ItemNotFound if there are none."""
-    clusters = sorted({node.cluster for node in known})
+    clusters = sorted({node.cluster for node in nodes})
     if cluster is not None and cluster not in clusters:
         raise ItemNotFound(f"cluster {cluster!r} not found", hint=_nearest(cluster, clusters))
-    if not known:
+    if not nodes:
         raise ItemNotFound(
             "no broker is registered",
             hint="check that the broker is running and registers with this name server",
         )
-    return [node for node in known if cluster in (None, node.cluster)]
+    return [node for node in nodes if cluster in (None, node.cluster)]
 
 
 def masters_of_route(route: TopicRouteData) -> list[ServerNode]:
@@ -157,9 +159,9 @@ async def with_slaves(admin: "TopicCalls", nodes: list[ServerNode]) -> list[Serv
     return _with_slaves(await all_brokers(admin), nodes)
 
 
-def _with_slaves(known: list[ServerNode], nodes: list[ServerNode]) -> list[ServerNode]:
+def _with_slaves(all_nodes: list[ServerNode], nodes: list[ServerNode]) -> list[ServerNode]:
     names = {(node.cluster, node.broker) for node in nodes}
-    return sorted({*nodes, *(node for node in known if (node.cluster, node.broker) in names)})
+    return sorted({*nodes, *(node for node in all_nodes if (node.cluster, node.broker) in names)})
 
 
 async def brokers_and_slaves(admin: "TopicCalls", where: Where) -> list[ServerNode]:
@@ -170,9 +172,9 @@ async def brokers_and_slaves(admin: "TopicCalls", where: Where) -> list[ServerNo
     Raises:
         ItemNotFound: there is no such broker or cluster, or no broker at all.
     """
-    known = await all_brokers(admin)
-    nodes = _masters(known, where, every=True)
-    return nodes if where.broker is not None else _with_slaves(known, nodes)
+    all_nodes = await all_brokers(admin)
+    nodes = _masters(all_nodes, where, every=True)
+    return nodes if where.broker is not None else _with_slaves(all_nodes, nodes)
 
 
 async def brokers_to_list(call: "Call", where: Where) -> list[ServerNode]:
@@ -189,20 +191,20 @@ async def namesrvs(call: "Call") -> list[ServerNode]:
     return [ServerNode("", "namesrv", MASTER, address) for address in sorted(addresses)]
 
 
-def _broker(known: list[ServerNode], wanted: str) -> ServerNode:
-    here = [node for node in known if wanted in (node.broker, node.address)]
+def _broker(nodes: list[ServerNode], name: str) -> ServerNode:
+    here = [node for node in nodes if name in (node.broker, node.address)]
     if here:
         return min(here, key=lambda node: node.broker_id)
-    if ":" in wanted:
+    if ":" in name:
         # An address that is not advertised may still reach a broker through a forwarded port.
-        return ServerNode("", wanted, MASTER, wanted)
-    names = sorted({node.broker for node in known})
-    raise ItemNotFound(f"broker {wanted!r} not found", hint=_nearest(wanted, names))
+        return ServerNode("", name, MASTER, name)
+    names = sorted({node.broker for node in nodes})
+    raise ItemNotFound(f"broker {name!r} not found", hint=_nearest(name, names))
 
 
-def _nearest(wanted: str, known: list[str]) -> str:
-    otherwise = "there are " + ", ".join(known) if known else "no broker is registered"
-    return did_you_mean(wanted, known, otherwise)
+def _nearest(name: str, names: list[str]) -> str:
+    otherwise = "there are " + ", ".join(names) if names else "no broker is registered"
+    return did_you_mean(name, names, otherwise)
 
 
 def queue_number(text: str) -> int:
@@ -226,15 +228,15 @@ def choose_queue(queues: list[MessageQueue], text: str, broker: str | None) -> M
     """
     named, colon, _ = text.rpartition(":")
     number, wanted_broker = queue_number(text), named if colon else broker
-    found = [
+    matching = [
         queue
         for queue in queues
         if queue.queue_id == number and wanted_broker in (None, queue.broker_name)
     ]
-    if len(found) > 1:
-        names = ", ".join(f"{queue.broker_name}:{number}" for queue in found)
+    if len(matching) > 1:
+        names = ", ".join(f"{queue.broker_name}:{number}" for queue in matching)
         raise Usage(f"several brokers have queue {number}", hint=f"give one of {names}")
-    if not found:
-        known = ", ".join(f"{queue.broker_name}:{queue.queue_id}" for queue in queues[:16])
-        raise ItemNotFound(f"queue {text!r} not found", hint=f"there are {known}")
-    return found[0]
+    if not matching:
+        existing = ", ".join(f"{queue.broker_name}:{queue.queue_id}" for queue in queues[:16])
+        raise ItemNotFound(f"queue {text!r} not found", hint=f"there are {existing}")
+    return matching[0]

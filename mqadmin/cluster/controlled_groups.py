@@ -41,7 +41,7 @@ class ReplicaGroup:
 
     Attributes:
         nodes: its brokers as the name server lists them.
-        settings: those of each broker that told them, by address.
+        settings: those of each broker that answered, by address.
         info: what the leading controller knows; None if it does not know the group.
         logs: of each replica that the controller knows, by id.
     """
@@ -59,7 +59,7 @@ class ReplicaGroup:
         return next((log for log in self.logs if log.is_master), None)
 
     def setting(self, key: str) -> str | None:
-        """Return a setting of the master; of any broker if it did not tell its own."""
+        """Return a setting of the master, or of any broker if the master did not answer."""
         master = self.master
         tables = list(self.settings.values())
         if master is not None and master.address in self.settings:
@@ -72,7 +72,7 @@ class ControlledGroups:
     """Every group with its controllers; empty where no broker runs with a controller.
 
     Attributes:
-        asked_controllers: whether the leading controller told of the groups.
+        asked_controllers: whether the leading controller answered about the groups.
         unsaid: what was not answered, for people.
     """
 
@@ -128,7 +128,9 @@ async def controlled_groups(admin: "Admin", nodes: Sequence[ServerNode]) -> Cont
     except ClientError as error:
         unsaid.append(f"masters and in-sync sets: {error}")
         return ControlledGroups(tuple(views), tuple(groups), False, tuple(unsaid))
-    whole = await asyncio.gather(*(_with_logs(admin, one, table.get(one.broker)) for one in groups))
+    whole = await asyncio.gather(
+        *(_with_logs(admin, group, table.get(group.broker)) for group in groups)
+    )
     return ControlledGroups(tuple(views), tuple(whole), True, tuple(unsaid))
 
 

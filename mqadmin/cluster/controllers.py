@@ -23,19 +23,19 @@ async def controllers(call: "Call", given: str | None) -> list[str]:
         ClientError: none are given, and no broker answered.
     """
     if given is not None:
-        found = split_addresses(given)
-        if not found:
+        addresses = split_addresses(given)
+        if not addresses:
             raise ItemNotFound("no controller given", hint="give it as --controller HOST:PORT")
-        return found
+        return addresses
     admin = await call.admin()
     unsaid = Unsaid()
-    told = await Answers(unsaid).each(
+    configs = await Answers(unsaid).each(
         await all_brokers(admin), lambda node: admin.broker_config(node.address)
     )
-    for _, settings in told:
-        found = split_addresses(settings.get("controllerAddr", ""))
-        if found and settings.get("enableControllerMode") == "true":
-            return found
+    for _, settings in configs:
+        addresses = split_addresses(settings.get("controllerAddr", ""))
+        if addresses and settings.get("enableControllerMode") == "true":
+            return addresses
     for text in unsaid.texts:
         call.warn(text)
     raise ItemNotFound(

@@ -25,8 +25,8 @@ def elsewhere(call: Call, text: str) -> Call:
     Raises:
         ItemNotFound: it is neither.
     """
-    known = ContextFile.of(call.console.env).load().contexts
-    if text in known:
+    contexts = ContextFile.of(call.console.env).load().contexts
+    if text in contexts:
         return replace(call, settings=replace(call.settings, context=text, namesrv=None))
     if ":" not in text:
         raise ItemNotFound(

@@ -78,7 +78,9 @@ class GroupReader:
         listed = [position for _, part in parts for position in part]
         topics = {position.topic for position in listed} | ({topic} if topic else set())
         listed += await self._silent_positions(group, topics)
-        return sorted(listed, key=lambda one: (one.topic, one.broker, one.queue_id))
+        return sorted(
+            listed, key=lambda position: (position.topic, position.broker, position.queue_id)
+        )
 
     async def groups(self) -> list[str]:
         """Return every group that has offsets or settings at a broker, sorted."""
@@ -148,17 +150,17 @@ class GroupReader:
         merged = []
         for position in listed:
             queue = MessageQueue(position.topic, node.broker, position.queue_id)
-            at = stats.offset_table.get(queue)
-            if at is not None:
+            wrapper = stats.offset_table.get(queue)
+            if wrapper is not None:
                 # Only this answer has both numbers of one moment, and inflight. It has 0 for a
                 # queue in which the group has committed nothing.
                 unknown = position.consumer_offset is None
                 position = replace(
                     position,
-                    consumer_offset=None if unknown else at.consumer_offset,
-                    end_offset=at.broker_offset,
-                    inflight=at.inflight,
-                    last_consumed_ms=at.last_timestamp,
+                    consumer_offset=None if unknown else wrapper.consumer_offset,
+                    end_offset=wrapper.broker_offset,
+                    inflight=wrapper.inflight,
+                    last_consumed_ms=wrapper.last_timestamp,
                 )
             elif position.state is QueueState.READABLE and not await self._is_wanted(
                 node, group, position.topic, online
@@ -232,8 +234,10 @@ class GroupReader:
             return True
         if topic in online.subscription_table:
             return True
-        clients = [one.client_id for one in online.connection_set if one.client_id]
-        answers = await self.members.ask(group, dict.fromkeys(clients, node.address))
+        clients = [
+            connection.client_id for connection in online.connection_set if connection.client_id
+        ]
+        answers = await self.members.survey(group, dict.fromkeys(clients, node.address))
         if any(answer.info is None for answer in answers.values()):
             # A member that did not answer may subscribe to it.
             return len(answers) > 1
@@ -275,7 +279,7 @@ class GroupReader:
 
 
 def position_of(
-    group: str, queue: MessageQueue, at: OffsetWrapper, config: TopicConfig | None
+    group: str, queue: MessageQueue, wrapper: OffsetWrapper, config: TopicConfig | None
 ) -> QueuePosition:
     """Return the position of a group in a queue from a broker's progress of all groups.
 
@@ -289,9 +293,9 @@ def position_of(
         broker=queue.broker_name,
         queue_id=queue.queue_id,
         state=state,
-        consumer_offset=at.consumer_offset,
-        end_offset=at.broker_offset,
-        last_consumed_ms=at.last_timestamp,
+        consumer_offset=wrapper.consumer_offset,
+        end_offset=wrapper.broker_offset,
+        last_consumed_ms=wrapper.last_timestamp,
     )
 
 
@@ -307,7 +311,7 @@ async def uncommitted_positions(
     admin: "Admin",
     node: ServerNode,
     online: ConsumerConnection,
-    known: Collection[str],
+    known_topics: Collection[str],
     topics: Mapping[str, TopicConfig],
     *,
     group: str,
@@ -319,13 +323,13 @@ async def uncommitted_positions(
 
     Args:
         online: the members of the group that are connected to the broker.
-        known: topics that the progress covers.
+        known_topics: topics that the progress covers.
         topics: the topics of the broker, with their settings.
     """
     if online.message_model is MessageModel.BROADCASTING:
         return []
     listed = []
-    for topic in sorted(_read_without_offsets(online).difference(known)):
+    for topic in sorted(_read_without_offsets(online).difference(known_topics)):
         config = topics.get(topic)
         if config is None or not config.perm & PERM_READ:
             continue

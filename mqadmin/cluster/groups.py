@@ -80,12 +80,12 @@ async def find_group(
         ItemNotFound: no broker knows the group.
     """
     nodes = await masters(admin, Where(broker=broker), every=True)
-    told = await ask_each(nodes, lambda at: _at(admin, at, group), answers=answers)
-    found = [one for _, one in told]
+    answered = await ask_each(nodes, lambda node: _at(admin, node, group), answers=answers)
+    places = [place for _, place in answered]
     is_whole = answers is None or not answers.exit_code()
-    if is_whole and not any(one.is_known for one in found):
+    if is_whole and not any(place.is_known for place in places):
         raise ItemNotFound(f"group {group} not found on any broker", hint="`group list` shows them")
-    return found
+    return places
 
 
 async def _at(admin: "Admin", node: ServerNode, group: str) -> GroupAt:

@@ -81,7 +81,7 @@ class MemberSurvey:
         self._silent_processes: dict[str, str] = {}
         self._answers: dict[tuple[str, str, bool], asyncio.Task[MemberAnswer]] = {}
 
-    async def ask(
+    async def survey(
         self, group: str, members: Mapping[str, str], *, jstack: bool = False
     ) -> dict[str, MemberAnswer]:
         """Return the answer of each member, sorted by client id.
@@ -94,7 +94,7 @@ class MemberSurvey:
         for client_id, address in sorted(members.items()):
             key = group, client_id, jstack
             if key not in self._answers:
-                asking = self._ask(address, group, client_id, jstack=jstack)
+                asking = self._ask_member(address, group, client_id, jstack=jstack)
                 self._answers[key] = asyncio.ensure_future(asking)
             tasks.append(self._answers[key])
         return {answer.client_id: answer for answer in await asyncio.gather(*tasks)}
@@ -102,13 +102,13 @@ class MemberSurvey:
     @property
     def silent(self) -> list[tuple[str, MemberAnswer]]:
         """Return group and answer of every member that did not answer, sorted."""
-        done = (
+        answered = (
             (key[0], task.result())
             for key, task in self._answers.items()
             if task.done() and not task.cancelled() and task.exception() is None
         )
         return sorted(
-            ((group, answer) for group, answer in done if answer.is_silent),
+            ((group, answer) for group, answer in answered if answer.is_silent),
             key=lambda pair: (pair[0], pair[1].client_id),
         )
 
@@ -126,8 +126,8 @@ class MemberSurvey:
             more = len(by_group) - GROUPS_NOTED_MAX
             # The first that was asked has the waiting time.
             first = min(
-                (one for answers in by_group.values() for one in answers),
-                key=lambda one: one.outcome is MemberOutcome.NOT_ASKED,
+                (answer for answers in by_group.values() for answer in answers),
+                key=lambda answer: answer.outcome is MemberOutcome.NOT_ASKED,
             )
             return (
                 f"members of groups {names} and {more} more did not answer, such as "
@@ -141,7 +141,9 @@ class MemberSurvey:
         """Return 5 if a member did not answer."""
         return PARTLY if self.silent else 0
 
-    async def _ask(self, address: str, group: str, client_id: str, *, jstack: bool) -> MemberAnswer:
+    async def _ask_member(
+        self, address: str, group: str, client_id: str, *, jstack: bool
+    ) -> MemberAnswer:
         process = process_of(client_id)
         async with self._gates.setdefault(address, asyncio.Semaphore(PARALLEL_AT_BROKER)):
             left_out = self._reason_to_skip(address, process)

@@ -73,19 +73,19 @@ class Answers:
                 return error
 
         answers = await asyncio.gather(*(one(node) for node in asked))
-        found: list[tuple[ServerNode, R]] = []
+        results: list[tuple[ServerNode, R]] = []
         failures: list[tuple[ServerNode, ClientError]] = []
         for node, answer in zip(asked, answers, strict=True):
             if isinstance(answer, ClientError):
                 failures.append((node, answer))
             else:
-                found.append((node, answer))
-        self._answered = self._answered or bool(found)
+                results.append((node, answer))
+        self._answered = self._answered or bool(results)
         if failures and not self._answered:
             raise failures[0][1]
         for node, error in failures:
             self.miss(error, address=node.address, broker=node.broker)
-        return found
+        return results
 
     def miss(self, error: ClientError, *, address: str = "", broker: str = "") -> None:
         """Note that an address does not answer or refuses, and warn once.
@@ -116,5 +116,5 @@ async def ask_each(
 
     if answers is not None:
         return await answers.each(nodes, ask)
-    told = await asyncio.gather(*(ask(node) for node in nodes))
-    return list(zip(nodes, told, strict=True))
+    results = await asyncio.gather(*(ask(node) for node in nodes))
+    return list(zip(nodes, results, strict=True))

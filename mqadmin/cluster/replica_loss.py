@@ -98,12 +98,12 @@ def estimate_loss(candidate: ReplicaLog, others: Sequence[ReplicaLog]) -> LossEs
     for log in in_sync:
         if log.error is None:
             continue
-        known = "nothing is known of its log"
+        log_state = "nothing is known of its log"
         if log.end is not None:
-            known = f"its log ended at {log.end} in its last heartbeat"
+            log_state = f"its log ended at {log.end} in its last heartbeat"
             if log.silent_ms is not None:
-                known += f", {log.silent_ms / 1000:.0f} s ago"
-        unseen.append(f"{log.name} does not answer; {known}")
+                log_state += f", {log.silent_ms / 1000:.0f} s ago"
+        unseen.append(f"{log.name} does not answer; {log_state}")
     ends = [log for log in in_sync if log.end is not None]
     if not ends:
         return LossEstimate(None, None, 0, unseen=tuple(unseen))
@@ -185,7 +185,7 @@ async def _queue_ends(admin: "Admin", log: ReplicaLog, topic: str) -> dict[int, 
     except NotFound:
         # It has no queue of this topic.
         return {}
-    return {queue.queue_id: at.max_offset for queue, at in stats.items()}
+    return {queue.queue_id: ends.max_offset for queue, ends in stats.items()}
 
 
 async def _store_time(admin: "Admin", log: ReplicaLog, log_offset: int) -> int | None:
@@ -205,6 +205,6 @@ async def _last_store_time(admin: "Admin", log: ReplicaLog, unseen: list[str]) -
             stats = await admin.topic_stats_at(log.address, topic)
         except NotFound:
             return 0
-        return max((at.last_update_timestamp for at in stats.values()), default=0)
+        return max((ends.last_update_timestamp for ends in stats.values()), default=0)
 
     return max(await each(await _topics(admin, log, unseen), newest), default=0) or None

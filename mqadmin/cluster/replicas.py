@@ -76,12 +76,14 @@ def with_end(epochs: Sequence[EpochEntry], end: int) -> tuple[EpochEntry, ...]:
 
 async def replica_logs(admin: "Admin", info: ReplicasInfo) -> list[ReplicaLog]:
     """Ask every replica of a group and return their logs by id."""
-    replicas = [(one, True) for one in info.in_sync_replicas]
-    replicas += [(one, False) for one in info.not_in_sync_replicas]
+    replicas = [(replica, True) for replica in info.in_sync_replicas]
+    replicas += [(replica, False) for replica in info.not_in_sync_replicas]
     logs = await asyncio.gather(
         *(
-            _log_of(admin, one, is_in_sync, is_master=one.broker_id == info.master_broker_id)
-            for one, is_in_sync in replicas
+            _log_of(
+                admin, replica, is_in_sync, is_master=replica.broker_id == info.master_broker_id
+            )
+            for replica, is_in_sync in replicas
         )
     )
     return sorted(logs, key=lambda log: log.broker_id)

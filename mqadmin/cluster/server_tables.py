@@ -36,10 +36,10 @@ def values_of(
     Raises:
         ItemNotFound: no server has one of the keys.
     """
-    known = {key for _, table in tables for key in table}
+    existing = {key for _, table in tables for key in table}
     for key in keys:
-        if key not in known:
-            hint = did_you_mean(key, known, "omit the key to see all")
+        if key not in existing:
+            hint = did_you_mean(key, existing, "omit the key to see all")
             raise ItemNotFound(f"{missing} {key!r}", hint=hint)
     return [
         ServerValue(node.broker, node.address, key, table[key])

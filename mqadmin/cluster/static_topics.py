@@ -118,7 +118,7 @@ def plan_growth(
     led.update(parts[-1].bname for parts in queues.values())
     plan = MappingPlan(made)
     for queue_id in range(len(queues), queue_count):
-        name = min(led, key=lambda one: (led[one], one))
+        name = min(led, key=lambda broker: (led[broker], broker))
         led[name] += 1
         config = made.setdefault(name, _empty(topic, name))
         _lead(config, queue_id, [], gen=0, logic_offset=0)
@@ -167,12 +167,12 @@ def plan_remap(
 
 def complete(plan: MappingPlan, topic: str, brokers: Iterable[str]) -> None:
     """Give brokers of the cluster without a part of the topic an empty mapping."""
-    known = detail_of(next(iter(plan.configs.values())))
+    existing = detail_of(next(iter(plan.configs.values())))
     for name in brokers:
         if name not in plan.configs:
             plan.configs[name] = _empty(topic, name)
             detail = detail_of(plan.configs[name])
-            detail.epoch, detail.total_queues = known.epoch, known.total_queues
+            detail.epoch, detail.total_queues = existing.epoch, existing.total_queues
 
 
 def round_up(offset: int) -> int:

@@ -53,9 +53,9 @@ async def topic_queues(call: "Call", topic: str, *, cluster: str | None = None) 
         )
     perms = {data.broker_name: data.perm for data in route.queue_datas}
     stats = await admin.topic_stats(topic, on_silent=answers.miss)
-    told = {queue.broker_name for queue in stats}
-    at = {name: address for name, address in masters(route).items() if name in told}
-    types = await _message_types(admin, topic, at)
+    answering = {queue.broker_name for queue in stats}
+    addresses = {name: address for name, address in masters(route).items() if name in answering}
+    types = await _message_types(admin, topic, addresses)
     rows = []
     for queue, ends in stats.items():
         data = brokers[queue.broker_name]
@@ -78,22 +78,24 @@ async def topic_queues(call: "Call", topic: str, *, cluster: str | None = None) 
     return Outcome(rows, exit_code=answers.exit_code)
 
 
-async def _message_types(admin: "TopicCalls", topic: str, at: Mapping[str, str]) -> dict[str, str]:
+async def _message_types(
+    admin: "TopicCalls", topic: str, addresses: Mapping[str, str]
+) -> dict[str, str]:
     """Return the message type of the topic on each broker that reports it.
 
     Args:
         admin: asks the brokers.
         topic: the topic.
-        at: the address of each broker, by name.
+        addresses: the address of each broker, by name.
     """
-    found: dict[str, str] = {}
+    types: dict[str, str] = {}
     # Asked one by one: a direct command has no event loop (``MQClient`` ``direct``).
-    for name, address in at.items():
+    for name, address in addresses.items():
         try:
             config = (await admin.topic_configs(address)).topics.get(topic)
         except BrokerRefused:
             # A user without the right to read all settings still sees the queues.
             continue
         if config is not None:
-            found[name] = config.message_type
-    return found
+            types[name] = config.message_type
+    return types

@@ -32,7 +32,7 @@ async def readers_of(
 ) -> AsyncIterator[Row]:
     """Yield a row for each topic and its kind, in order."""
     admin = await call.topics()
-    async for row in bounded_gather(topics, lambda at: _readers(admin, *at)):
+    async for row in bounded_gather(topics, lambda pair: _readers(admin, *pair)):
         yield row
 
 

@@ -60,7 +60,7 @@ class AccountRow(Row):
 
 @dataclass(frozen=True, slots=True)
 class WhiteAddresses(Row):
-    """From where a broker takes requests without an account: ``--compat`` shows it first."""
+    """The addresses that need no account at a broker, which ``--compat`` shows first."""
 
     broker: str
     address: str
@@ -69,7 +69,7 @@ class WhiteAddresses(Row):
 
 @dataclass(frozen=True, slots=True)
 class WithoutAccounts(Row):
-    """A broker at which Java's tool stops, for ``--compat``: it has no access control."""
+    """A broker without access control, at which Java's tool stops; for ``--compat``."""
 
     broker: str
     address: str
@@ -92,7 +92,7 @@ FIELDS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class AclAnswers(Generic[T]):
-    """What brokers said of their accounts.
+    """The answers of brokers about their accounts.
 
     Attributes:
         listed: those that have accounts, sorted by name and address.
@@ -120,7 +120,7 @@ class AclAnswers(Generic[T]):
 async def ask_acl(
     call: Call, where: Where, ask: Callable[[ServerNode], Awaitable[T]]
 ) -> AclAnswers[T]:
-    """Ask every broker with access control; the others are named.
+    """Ask every broker with access control, and name the others.
 
     Raises:
         NoAccessControl: no broker that answered has it.
@@ -135,8 +135,8 @@ async def ask_acl(
     nodes = await brokers_and_slaves(await call.admin(), where)
     answers = Answers(call)
     said = await answers.each(nodes, ask_one)
-    listed = [(node, one) for node, one in said if not isinstance(one, NoAccessControl)]
-    without = [(node, one) for node, one in said if isinstance(one, NoAccessControl)]
+    listed = [(node, answer) for node, answer in said if not isinstance(answer, NoAccessControl)]
+    without = [(node, answer) for node, answer in said if isinstance(answer, NoAccessControl)]
     if without and not listed and not answers.failed:
         raise without[0][1]
     return AclAnswers(
@@ -159,10 +159,10 @@ def account_row(node: ServerNode, account: PlainAccessConfig) -> AccountRow:
     )
 
 
-def change_row(done: StepResult[PlainAccessConfig]) -> AccountChange:
+def change_row(step_result: StepResult[PlainAccessConfig]) -> AccountChange:
     """Return the row of a change; secrets that a server puts into its text are hidden."""
-    step, now = done.step, done.value
-    remark = done.remark
+    step, now = step_result.step, step_result.value
+    remark = step_result.remark
     for account in (step.old, step.new):
         if account is not None and account.secret_key and remark:
             remark = remark.replace(account.secret_key, HIDDEN)
@@ -175,7 +175,7 @@ def change_row(done: StepResult[PlainAccessConfig]) -> AccountChange:
         }
     shown = account_row(step.target.node, now or PlainAccessConfig(access_key=step.target.names[0]))
     return AccountChange.of(
-        shown, admin=now.admin if now else None, was=was, result=done.result, remark=remark
+        shown, admin=now.admin if now else None, was=was, result=step_result.result, remark=remark
     )
 
 
@@ -196,14 +196,14 @@ async def list_accounts(call: Call, *, where: Where) -> Outcome:
     admin = await call.admin()
     rows: list[Row] = []
     said = await ask_acl(call, where, lambda node: read_acl(admin, node.address))
-    for node, found in said.listed:
-        accounts = found.plain_access_configs or []
+    for node, accounts_found in said.listed:
+        accounts = accounts_found.plain_access_configs or []
         if call.settings.compat:
-            addresses = tuple(found.global_white_addrs or ())
+            addresses = tuple(accounts_found.global_white_addrs or ())
             rows.append(WhiteAddresses(node.broker, node.address, addresses))
         else:
-            accounts = sorted(accounts, key=lambda one: one.access_key or "")
-        rows += [account_row(node, one) for one in accounts]
+            accounts = sorted(accounts, key=lambda account: account.access_key or "")
+        rows += [account_row(node, account) for account in accounts]
     return Outcome([*rows, *said.stops(call)], notes=said.notes, exit_code=said.answers.exit_code)
 
 
@@ -226,10 +226,10 @@ async def show_account(call: Call, *, account: str, where: Where) -> Outcome:
     admin = await call.admin()
     said = await ask_acl(call, where, lambda node: read_acl(admin, node.address))
     rows = [
-        account_row(node, one)
-        for node, found in said.listed
-        for one in found.plain_access_configs or ()
-        if one.access_key == account
+        account_row(node, entry)
+        for node, config in said.listed
+        for entry in config.plain_access_configs or ()
+        if entry.access_key == account
     ]
     if not rows and not said.answers.exit_code():
         raise ItemNotFound(f"no broker has account {account}", hint="`acl list` shows them")
@@ -237,7 +237,7 @@ async def show_account(call: Call, *, account: str, where: Where) -> Outcome:
 
 
 KEY_SIZE_MIN: Final = 7
-"""Shorter keys are refused, by a Java broker with the secret in its text."""
+"""Shorter keys are refused; a Java broker's refusal contains the secret."""
 Perm = Literal["DENY", "PUB", "SUB", "PUB|SUB", "SUB|PUB"]
 
 
@@ -348,15 +348,15 @@ async def set_account(
         )
 
     steps = await plan([AccountTarget(client, node, (account,), secret) for node in nodes], choose)
-    # Nobody can tell whether a hidden secret is the one that is given, so it is set.
+    # A hidden secret cannot be compared with the given one, so it is set.
     steps = [
         replace(step, is_forced=True)
         if secret and step.old is not None and step.old.secret_key in (None, HIDDEN)
         else step
         for step in steps
     ]
-    done = await carry_out(call, steps, title=f"acl set {account}")
-    rows = [change_row(one) for one in done]
+    results = await carry_out(call, steps, title=f"acl set {account}")
+    rows = [change_row(result) for result in results]
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
 
 
@@ -369,26 +369,26 @@ def _check_keys(account: str, secret: str | None) -> None:
 def _merged(
     old: list[str] | None, new: list[str], *, add: bool, remove: tuple[str, ...]
 ) -> list[str] | None:
-    """Return the permissions that shall be: new ones instead of the old, or beside them."""
+    """Return the resulting permissions: the new ones instead of the old, or added to them."""
     if not add and not remove:
         return new or old
-    held = {one.partition("=")[0]: one for one in (old or ()) if add or not new}
-    held |= {one.partition("=")[0]: one for one in new}
+    perms = {perm.partition("=")[0]: perm for perm in (old or ()) if add or not new}
+    perms |= {perm.partition("=")[0]: perm for perm in new}
     # A broker does not read an empty list as permissions.
-    return [one for name, one in held.items() if name not in remove] or None
+    return [perm for name, perm in perms.items() if name not in remove] or None
 
 
 def _perms(texts: tuple[str, ...]) -> list[str]:
-    """Return ``name=PERM`` texts, also those that Java's tool takes with commas between.
+    """Return ``name=PERM`` texts, which may be separated by commas as for Java's tool.
 
     Raises:
         Usage: one of them is not a permission.
     """
     perms = split_at_commas(texts)
-    for one in perms:
-        name, equals, perm = one.partition("=")
+    for text in perms:
+        name, equals, perm = text.partition("=")
         if not (name and equals) or perm.strip() not in Perm.__args__:  # type: ignore[attr-defined]
-            raise Usage(f"{one!r} is not a permission", hint="such as orders=PUB|SUB")
+            raise Usage(f"{text!r} is not a permission", hint="such as orders=PUB|SUB")
     return perms
 
 
@@ -409,14 +409,14 @@ async def delete_account(call: Call, *, account: str, where: Where) -> Outcome:
     nodes = await brokers_and_slaves(admin, where)
     steps = await plan([AccountTarget(admin, node, (account,)) for node in nodes], delete_existing)
     hidden = any(step.old is not None and step.old.secret_key == HIDDEN for step in steps)
-    done = await carry_out(
+    results = await carry_out(
         call,
         steps,
         title=f"acl delete {account}",
         question=f"delete account {account}"
         + ("? Its secret is hidden, so `undo` cannot restore it." if hidden else "?"),
     )
-    rows = [change_row(one) for one in done]
+    rows = [change_row(result) for result in results]
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
 
 
@@ -453,15 +453,15 @@ async def acl_version(call: Call, *, where: Where) -> Outcome:
 
     rows: list[Row] = []
     said = await ask_acl(call, where, version_at)
-    for node, told in said.listed:
-        files = fastjson.loads(told.all_acl_file_version or "{}")
+    for node, response in said.listed:
+        files = fastjson.loads(response.all_acl_file_version or "{}")
         if not isinstance(files, dict) or not files:
-            files = {"": fastjson.loads(told.version)}
+            files = {"": fastjson.loads(response.version)}
         for file, value in sorted(files.items(), key=str):
             version = DataVersion.from_json(value)
             rows.append(
                 AclVersion(
-                    *(told.cluster_name, told.broker_name, node.address, str(file)),
+                    *(response.cluster_name, response.broker_name, node.address, str(file)),
                     version.counter,
                     version.timestamp_ms,
                 )
@@ -508,13 +508,18 @@ async def white_addresses(
     """Return one row for each broker."""
     admin = await call.admin()
     nodes = await brokers_and_slaves(admin, where)
-    wanted = tuple(split_at_commas(patterns))
+    new_patterns = tuple(split_at_commas(patterns))
     names = () if file is None else (file,)
-    done = await carry_out(
+    results = await carry_out(
         call,
-        await plan([WhiteList(admin, node, names) for node in nodes], lambda old: wanted or old),
+        await plan(
+            [WhiteList(admin, node, names) for node in nodes], lambda old: new_patterns or old
+        ),
         title="acl white-addr",
-        question=f"allow {', '.join(wanted)} without an account on {len(nodes)} broker(s)?",
+        question=f"allow {', '.join(new_patterns)} without an account on {len(nodes)} broker(s)?",
     )
-    rows = [WhiteChange.of(one, patterns=one.value or (), was=one.step.old or ()) for one in done]
+    rows = [
+        WhiteChange.of(result, patterns=result.value or (), was=result.step.old or ())
+        for result in results
+    ]
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))

@@ -2,9 +2,9 @@
 
     document + brokers --> steps of mqadmin.changes.write: read, ask, keep, write, read back
 
-Rule: what the document does not name stays, unless ``--prune`` removes it, and that asks.
+Rule: what the document does not name stays, unless ``--prune`` removes it after a confirmation.
 
-Rule: that a topic is ordered is told to the name servers, where brokers learn it.
+Rule: the order of a topic is set at the name servers, from which brokers learn it.
 
 Requests: see ``mqadmin.manifest.sources``; UPDATE_AND_CREATE_TOPIC, PUT_KV_CONFIG,
 DELETE_KV_CONFIG, UPDATE_AND_CREATE_SUBSCRIPTIONGROUP; with --prune DELETE_TOPIC_IN_BROKER,
@@ -71,11 +71,11 @@ def _section_names(text: str) -> tuple[str, ...]:
     Raises:
         ValueError: the section does not exist.
     """
-    known = [section.name for section in SECTIONS]
+    existing = [section.name for section in SECTIONS]
     names = tuple(name.strip() for name in text.split(","))
     for name in names:
-        if name not in known:
-            raise ValueError(f"no section {name!r}: one of {', '.join(known)}")
+        if name not in existing:
+            raise ValueError(f"no section {name!r}: one of {', '.join(existing)}")
     return names
 
 
@@ -139,39 +139,39 @@ async def apply(
     """
     document = with_brokers(of_file(call, file), dict(brokers))
     if only is not None:
-        document = {name: held for name, held in document.items() if name in only}
+        document = {name: entries for name, entries in document.items() if name in only}
     admin = await call.admin()
     nodes = {node.broker: node for node in await masters(admin, Where(cluster=cluster))}
-    wanted = expand(document, nodes)
-    _check_brokers(wanted, nodes)
-    steps, lost = await _wanted_steps(call, wanted, nodes, force=force)
+    desired = expand(document, nodes)
+    _check_brokers(desired, nodes)
+    steps, lost = await _wanted_steps(call, desired, nodes, force=force)
     question = None
     if prune:
         having = await of_cluster(admin, list(nodes.values()))
-        rest = await _prune_steps(call, admin, having, wanted=wanted, nodes=nodes)
+        rest = await _prune_steps(call, admin, having, desired=desired, nodes=nodes)
         writes = [step for step in rest if step.is_write]
         if writes:
             names = sorted({step.target.names[0] for step in writes})
             shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
             question = f"delete {len(names)} that {file} does not name ({shown})?"
         steps += rest
-    done = await carry_out(call, steps, title=f"apply {file}", question=question)
+    results = await carry_out(call, steps, title=f"apply {file}", question=question)
     rows = [
         AppliedRow.of(
-            one,
-            kind=ORDER if isinstance(one.target, KvEntry) else one.kind,
-            name=one.target.names[-1],
-            server=one.broker,
-            was=_shown(one.step.old),
-            now=_shown(one.value),
-            changes=_changes(_shown(one.step.old), _shown(one.step.new))
-            if one.step.is_write
+            result,
+            kind=ORDER if isinstance(result.target, KvEntry) else result.kind,
+            name=result.target.names[-1],
+            server=result.broker,
+            was=_shown(result.step.old),
+            now=_shown(result.value),
+            changes=_changes(_shown(result.step.old), _shown(result.step.new))
+            if result.step.is_write
             else (),
         )
-        for one in done
+        for result in results
     ]
     exit_code = exit_code_of(row.result for row in rows)
-    # A person wants to see what would change; every other format is complete.
+    # A table only shows what would change; every other format is complete.
     if call.dry_run and (call.settings.output or call.workplace.output or "table") == "table":
         changing = [row for row in rows if row.result != UNCHANGED]
         same = len(rows) - len(changing)
@@ -181,25 +181,25 @@ async def apply(
     return Outcome(rows, exit_code=exit_code, notes=lost)
 
 
-def _check_brokers(wanted: Manifest, nodes: Mapping[str, ServerNode]) -> None:
-    for section, entries in wanted.items():
-        for name, held in entries.items():
-            for broker in held:
+def _check_brokers(desired: Manifest, nodes: Mapping[str, ServerNode]) -> None:
+    for section, entries in desired.items():
+        for name, by_broker in entries.items():
+            for broker in by_broker:
                 if broker not in nodes:
-                    known = ", ".join(sorted(nodes))
+                    names = ", ".join(sorted(nodes))
                     raise ItemNotFound(
-                        f"{section}: {name}: no broker {broker}", hint=f"there are {known}"
+                        f"{section}: {name}: no broker {broker}", hint=f"there are {names}"
                     )
 
 
 async def _wanted_steps(
-    call: Call, wanted: Manifest, nodes: Mapping[str, ServerNode], *, force: bool
+    call: Call, desired: Manifest, nodes: Mapping[str, ServerNode], *, force: bool
 ) -> tuple[list[ChangeStep[object]], tuple[str, ...]]:
     """Return a step for everything that the document names, and what is left unread by force."""
     admin = await call.admin()
-    topics, others = await _steps_of(admin, wanted, nodes)
+    topics, others = await _steps_of(admin, desired, nodes)
     topics, lost = await guard_unread(admin, topics, force=force)
-    order = await plan_order(call, _order_updates(wanted, topics))
+    order = await plan_order(call, _order_updates(desired, topics))
     return [*as_object_steps(topics), *as_object_steps(order), *others], lost
 
 
@@ -209,7 +209,7 @@ async def _steps_of(
     """Return the steps for the topics of a manifest, and those for its groups and accounts.
 
     Args:
-        gone: what the manifest names is deleted; else it is brought to its settings.
+        gone: delete what the manifest names, instead of setting it.
     """
 
     async def steps(
@@ -231,17 +231,17 @@ async def _steps_of(
 
 
 def _order_updates(
-    wanted: Manifest, topics: Sequence[ChangeStep[TopicConfig]]
+    desired: Manifest, topics: Sequence[ChangeStep[TopicConfig]]
 ) -> list[OrderUpdate]:
     """Return the entries at the name servers of topics whose order the document names.
 
-    A broker that an entry has keeps its number there, which a person may have set, as long as
-    the topic's own number stays.
+    A broker in an entry keeps its number there, which a person may have set, as long as the number
+    of the topic's queues does not change.
     """
     updates: dict[str, OrderUpdate] = {}
     for step in topics:
         name, broker = step.target.names[0], step.target.node.broker
-        is_ordered = wanted[TOPICS.name][name][broker].get("order")
+        is_ordered = desired[TOPICS.name][name][broker].get("order")
         if is_ordered is None or step.verdict or step.new is None:
             continue
         update = updates.setdefault(name, OrderUpdate(name))
@@ -261,18 +261,18 @@ def _secret(settings: Settings) -> str | None:
 
 
 def _each(manifest: Manifest, section: str) -> Iterator[tuple[str, str, Settings]]:
-    for name, held in sorted(manifest.get(section, {}).items()):
-        for broker, settings in held.items():
+    for name, by_broker in sorted(manifest.get(section, {}).items()):
+        for broker, settings in by_broker.items():
             yield name, broker, settings
 
 
-def _beyond(having: Manifest, wanted: Manifest) -> Manifest:
+def _beyond(having: Manifest, desired: Manifest) -> Manifest:
     """Return what a cluster has and a document does not name.
 
     A section that the document leaves out is left alone.
     """
     made: Manifest = {}
-    for section, named in wanted.items():
+    for section, named in desired.items():
         for name, broker, settings in _each(having, section):
             if broker not in named.get(name, {}):
                 made.setdefault(section, {}).setdefault(name, {})[broker] = settings
@@ -284,12 +284,12 @@ async def _prune_steps(
     admin: "Admin",
     having: Manifest,
     *,
-    wanted: Manifest,
+    desired: Manifest,
     nodes: Mapping[str, ServerNode],
 ) -> list[ChangeStep[object]]:
-    """Return the deletions: from the brokers first, which would register a topic again."""
-    topics, others = await _steps_of(admin, _beyond(having, wanted), nodes, gone=True)
-    names = {step.target.names[0] for step in topics} - set(wanted.get(TOPICS.name, {}))
+    """Return the deletions, first on brokers, because these would register a topic again."""
+    topics, others = await _steps_of(admin, _beyond(having, desired), nodes, gone=True)
+    names = {step.target.names[0] for step in topics} - set(desired.get(TOPICS.name, {}))
     routes = await plan(
         [
             RouteTarget(admin, node, (name,))
@@ -302,7 +302,7 @@ async def _prune_steps(
 
 
 def _changes(was: Mapping[str, object] | None, now: Mapping[str, object] | None) -> tuple[str, ...]:
-    """Return the settings that differ with both values; what is made or removed has one word."""
+    """Return the settings that differ with both values; one word for a creation or removal."""
     if was is None or now is None:
         return ("new",) if was is None else ("deleted",)
     return tuple(
@@ -315,12 +315,12 @@ def _changes(was: Mapping[str, object] | None, now: Mapping[str, object] | None)
 def _shown(value: object) -> dict[str, object] | None:
     """Return the settings of a target for the row; a route has no settings.
 
-    A broker's own word on order is left out: there is a row for what the name servers say.
+    The broker's setting of order is omitted, because the name servers have a row of their own.
     """
     if isinstance(value, str):
         return {"order_conf": value}
     if isinstance(value, TopicConfig):
-        return {key: one for key, one in TOPICS.describe(value).items() if key != "order"}
+        return {key: setting for key, setting in TOPICS.describe(value).items() if key != "order"}
     for section in (GROUPS, ACCOUNTS):
         if type(value) is type(section.fresh("x")):
             return dict(section.describe(value))  # type: ignore[arg-type]

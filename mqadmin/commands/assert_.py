@@ -31,7 +31,7 @@ Example = tuple[str, str]
 
 
 def _assert(name: str, about: Parameters, *examples: Example, details: str = "") -> Command:
-    """Declare what gives the verdict at once, or as late as ``--within`` allows."""
+    """Declare a command that returns the verdict at once, or within ``--within``."""
 
     @command(name, examples=examples, details=details, rows=Verdict)
     @about

@@ -127,8 +127,9 @@ async def _change(
     admin = await call.admin()
     nodes = await masters(admin, where)
     steps = await plan([ColdDataLimit(admin, node, (group,)) for node in nodes], choose)
-    done = await carry_out(call, steps, title=f"cold-data {title} {group}")
+    results = await carry_out(call, steps, title=f"cold-data {title} {group}")
     rows = [
-        ColdDataChange.of(step, group=group, limit=step.value, was=step.step.old) for step in done
+        ColdDataChange.of(step, group=group, limit=step.value, was=step.step.old)
+        for step in results
     ]
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))

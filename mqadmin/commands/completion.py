@@ -29,7 +29,7 @@ from mqadmin.completion.tab import script
 )
 @argument("shell", type=Choice(["bash", "zsh", "fish"]), help="the shell to print the script for")
 def completion(call: Call, *, shell: Literal["bash", "zsh", "fish"]) -> Outcome:
-    """Print the script: it is the result itself, not a row of one."""
+    """Print the script, which is the result itself, without rows."""
     call.console.out.write(script(shell))
     return Outcome(())
 

@@ -1,6 +1,6 @@
 """``context …``: keep the names of clusters in a file of the user. No request is sent.
 
-A context that is forgotten leaves its cluster as it is; a secret is shown as stars.
+Removing a context does not change its cluster; a secret is shown as asterisks.
 """
 
 from collections.abc import Callable
@@ -14,13 +14,13 @@ from mqadmin.cli.types import ADDRESS, CONTEXT, FILE, SECONDS, Choice, TextType
 from mqadmin.errors import ItemNotFound, Usage
 from mqadmin.output.rows import CHANGED, UNCHANGED, WOULD_CHANGE
 from mqadmin.session.contexts import Context, ContextFile, Contexts
-from mqadmin.session.settings import Format
+from mqadmin.session.global_options import Format
 from mqadmin.session.tls_files import TlsFiles
 
 
 @dataclass(frozen=True, slots=True)
 class ContextChange(Row):
-    """What became of a context; ``was`` is the one that was current before."""
+    """The result for a context; ``was`` is the context that was current before."""
 
     context: str
     namesrv: str
@@ -29,21 +29,21 @@ class ContextChange(Row):
 
 
 def change_contexts(call: Call, name: str, choose: Callable[[Contexts], Contexts]) -> Outcome:
-    """Write what is chosen, and return what became of the context ``name``.
+    """Write the chosen content, and return the result for the context ``name``.
 
     Args:
         choose: gets the content of the file and returns the new content, or raises.
     """
     file = ContextFile.of(call.console.env)
-    known = file.load()
-    fresh = choose(known)
+    contexts = file.load()
+    fresh = choose(contexts)
     result = WOULD_CHANGE if call.dry_run else CHANGED
-    if fresh == known:
+    if fresh == contexts:
         result = UNCHANGED
     elif not call.dry_run:
         file.save(fresh)
-    context = {**known.contexts, **fresh.contexts}[name]
-    return Outcome((ContextChange(name, context.namesrv, known.current, result),))
+    context = {**contexts.contexts, **fresh.contexts}[name]
+    return Outcome((ContextChange(name, context.namesrv, contexts.current, result),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +66,12 @@ class ContextRow(Row):
 )
 def list_contexts(call: Call) -> Outcome:
     """Return one row for each context, sorted by name."""
-    known = ContextFile.of(call.console.env).load()
+    contexts = ContextFile.of(call.console.env).load()
     return Outcome(
-        ContextRow.of(one, context=name, current=name == known.current, tls=one.tls is not None)
-        for name, one in sorted(known.contexts.items())
+        ContextRow.of(
+            context, context=name, current=name == contexts.current, tls=context.tls is not None
+        )
+        for name, context in sorted(contexts.contexts.items())
     )
 
 
@@ -78,7 +80,7 @@ MASK = "********"
 
 @dataclass(frozen=True, slots=True)
 class ContextDetail(Row):
-    """One context with where it is kept."""
+    """One context and the file that contains it."""
 
     context: str
     current: bool
@@ -113,25 +115,25 @@ def show_context(call: Call, *, name: str | None, show_secrets: bool) -> Outcome
         ItemNotFound: the context does not exist, or there is no current context.
     """
     file = ContextFile.of(call.console.env)
-    known = file.load()
-    found = known.get(name)
-    if found is None:
+    contexts = file.load()
+    context = contexts.context_named(name)
+    if context is None:
         raise ItemNotFound("no current context", hint="`context use NAME` sets it")
     return one(
         ContextDetail.of(
-            found,
-            context=found.name,
-            current=found.name == known.current,
-            secret_key=found.secret_key if show_secrets else _hidden(found.secret_key),
-            map=dict(found.address_map),
-            tls=found.tls.given() if found.tls is not None else None,
+            context,
+            context=context.name,
+            current=context.name == contexts.current,
+            secret_key=context.secret_key if show_secrets else _hidden(context.secret_key),
+            map=dict(context.address_map),
+            tls=context.tls.given() if context.tls is not None else None,
             file=str(file.path),
         )
     )
 
 
 def _hidden(secret: str | None) -> str | None:
-    """Return a secret as it may be shown: the place where it is kept is not secret."""
+    """Return a secret as it may be shown: a reference is not secret."""
     if secret is None or secret.startswith(("env:", "file:")):
         return secret
     return MASK
@@ -229,8 +231,8 @@ def add_context(
     settings = call.settings
     files = TlsFiles(ca=tls_ca, cert=tls_cert, key=tls_key)
 
-    def choose(known: Contexts) -> Contexts:
-        old = known.contexts.get(name)
+    def choose(contexts: Contexts) -> Contexts:
+        old = contexts.contexts.get(name)
         namesrv = address or settings.namesrv or (old.namesrv if old else None)
         if not namesrv:
             raise Usage(
@@ -248,8 +250,8 @@ def add_context(
             output=default_output or base.output,
             timeout_s=default_timeout or base.timeout_s,
         )
-        current = name if use or not known.contexts else known.current
-        return Contexts(current, {**known.contexts, name: fresh})
+        current = name if use or not contexts.contexts else contexts.current
+        return Contexts(current, {**contexts.contexts, name: fresh})
 
     return change_contexts(call, name, choose)
 
@@ -285,9 +287,9 @@ def use_context(call: Call, *, name: str) -> Outcome:
         ItemNotFound: the context does not exist.
     """
 
-    def choose(known: Contexts) -> Contexts:
-        known.get(name)
-        return replace(known, current=name)
+    def choose(contexts: Contexts) -> Contexts:
+        contexts.context_named(name)
+        return replace(contexts, current=name)
 
     return change_contexts(call, name, choose)
 
@@ -307,9 +309,9 @@ def remove_context(call: Call, *, name: str) -> Outcome:
         ItemNotFound: the context does not exist.
     """
 
-    def choose(known: Contexts) -> Contexts:
-        known.get(name)
-        left = {other: one for other, one in known.contexts.items() if other != name}
-        return Contexts(None if known.current == name else known.current, left)
+    def choose(contexts: Contexts) -> Contexts:
+        contexts.context_named(name)
+        left = {other: context for other, context in contexts.contexts.items() if other != name}
+        return Contexts(None if contexts.current == name else contexts.current, left)
 
     return change_contexts(call, name, choose)

@@ -1,14 +1,14 @@
 """``delay list``: list the delayed messages that wait, by level, and timer messages by topic.
 
     level N = queue N-1 of SCHEDULE_TOPIC_XXXX
-    pending    behind the broker's place in the queue: not delivered yet
+    pending    behind the broker's position in the queue: not delivered yet
     due        of those, the ones whose time has come (their tags_code is that time)
 
 Requests on each master: GET_BROKER_CONFIG, GET_ALL_DELAY_OFFSET, and per level that waits
 QUERY_CONSUME_QUEUE: the times in a queue rise, so that a search of a few steps finds them.
 PULL_MESSAGE reads the first messages of a level, which name their topics.
-GET_TIMER_METRICS tells how many messages wait in the timer wheel of a broker of RocketMQ 5, topic
-by topic; others have none.
+GET_TIMER_METRICS gives the number of messages in the timer wheel of a broker of RocketMQ 5 for each
+topic; older brokers do not have timer messages.
 """
 
 import asyncio
@@ -40,16 +40,16 @@ if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
 
 READ_MAX: Final = 1_000
-"""Messages of a level that are read to say whose they are."""
+"""How many messages of a level are read to find out whose they are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DelayRow(Row):
     """One level: ``queue_offset`` is the next entry to deliver, ``next_due_ms`` its time.
 
-    ``whose`` counts the first ``READ_MAX`` of a level by their topic, or by the group that waits to
-    have them again; it is empty for a store directory. Timer messages have no level: ``topic`` is
-    the one that they are for, and only their number is known.
+    ``whose`` counts the first ``READ_MAX`` of a level by topic, or by the group that retries them;
+    it is empty for a store directory. Timer messages do not have a level: ``topic`` is their topic,
+    and only their number is known.
     """
 
     broker: str | None
@@ -79,7 +79,7 @@ class DelayRow(Row):
 @click.option("--waiting", is_flag=True, help="only levels with waiting messages (the default)")
 @click.option("--all", "all_", is_flag=True, help="also levels without waiting messages")
 async def list_delays(call: Call, *, broker: str | None, waiting: bool, all_: bool) -> Outcome:
-    """Return one row for each level where something waits, and broker.
+    """Return one row for each broker and level with waiting messages.
 
     Raises:
         NotFound: the broker does not exist.
@@ -92,10 +92,12 @@ async def list_delays(call: Call, *, broker: str | None, waiting: bool, all_: bo
         nodes = await masters(admin, Where(broker=broker), every=True)
         now_ms = call.now_ms()
         reader = PullConsumer(await call.client(), TOOLS_GROUP)
-        found = await answers.each(nodes, lambda node: _of_broker(admin, reader, node, now_ms))
-        rows = [row for _, part in found for row in part]
-    wanted = [row for row in rows if row.pending or (all_ and not waiting)]
-    return Outcome(wanted, exit_code=answers.exit_code)
+        rows_by_node = await answers.each(
+            nodes, lambda node: _of_broker(admin, reader, node, now_ms)
+        )
+        rows = [row for _, part in rows_by_node for row in part]
+    shown = [row for row in rows if row.pending or (all_ and not waiting)]
+    return Outcome(shown, exit_code=answers.exit_code)
 
 
 async def _of_broker(
@@ -109,9 +111,9 @@ async def _of_broker(
 
 
 async def _whose(reader: PullConsumer, node: ServerNode, row: DelayRow) -> tuple[str, ...]:
-    """Return whose messages wait in a level, the most first: "orders: 12", "retries of billing: 3".
+    """Return whose messages wait in a level, such as "orders: 12", "retries of billing: 3".
 
-    A message that is delivered meanwhile is still counted.
+    A message that is delivered in the meantime is still counted.
     """
     start, end = row.queue_offset or 0, row.max_offset or 0
     queue = MessageQueue(SCHEDULE_TOPIC, node.broker, (row.level or 1) - 1)
@@ -158,23 +160,23 @@ async def _levels(admin: "Admin", node: ServerNode, now_ms: int) -> list[DelayRo
 
 
 async def _level(
-    admin: "Admin", node: ServerNode, level: int, delay_ms: int, at: int, now_ms: int
+    admin: "Admin", node: ServerNode, level: int, delay_ms: int, offset: int, now_ms: int
 ) -> DelayRow:
-    ends = await _entry(admin, node, level, at)
+    ends = await _entry(admin, node, level, offset)
     if ends is None:
-        # The broker has no such queue, or nothing behind its place in it.
-        return _row(node.broker, level, delay_ms, at, at, 0, 0)
+        # The broker does not have this queue, or nothing waits in it.
+        return _row(node.broker, level, delay_ms, offset, offset, 0, 0)
     first_ms, low, high = ends
-    at = max(at, low)
-    begin, end = at, high
+    offset = max(offset, low)
+    begin, end = offset, high
     while begin < end:
         middle = (begin + end) // 2
-        found = await _entry(admin, node, level, middle)
-        if found is not None and found[0] <= now_ms:
+        entry = await _entry(admin, node, level, middle)
+        if entry is not None and entry[0] <= now_ms:
             begin = middle + 1
         else:
             end = middle
-    return _row(node.broker, level, delay_ms, at, high, begin - at, first_ms)
+    return _row(node.broker, level, delay_ms, offset, high, begin - offset, first_ms)
 
 
 async def _entry(
@@ -182,18 +184,18 @@ async def _entry(
 ) -> tuple[int, int, int] | None:
     """Return (due time, min, max of the queue) of an entry; None if it does not exist."""
     try:
-        found = await admin.query_consume_queue(
+        entries = await admin.query_consume_queue(
             node.address, SCHEDULE_TOPIC, level - 1, queue_offset=queue_offset, count=1
         )
     except (NotFound, BrokerRefused):
         return None
-    if not found.queue_data:
+    if not entries.queue_data:
         return None
-    return found.queue_data[0].tags_code, found.min_queue_index, found.max_queue_index
+    return entries.queue_data[0].tags_code, entries.min_queue_index, entries.max_queue_index
 
 
 def _offline(call: Call) -> list[DelayRow]:
-    from mqadmin.store.offline import open_store
+    from mqadmin.store_access.stored_rows import open_store
 
     now_ms = call.now_ms()
     rows = []
@@ -206,24 +208,24 @@ def _offline(call: Call) -> list[DelayRow]:
         }
         for level, delay_ms in enumerate(parse_delay_levels(DELAY_LEVELS), start=1):
             view = here.get(level - 1)
-            at = offsets.get(level, 0)
-            times = [entry.tags_code for _, entry in view.entries(at, None)] if view else []
+            offset = offsets.get(level, 0)
+            times = [entry.tags_code for _, entry in view.entries(offset, None)] if view else []
             due = sum(at_ms <= now_ms for at_ms in times)
             first_ms = times[0] if times else 0
-            rows.append(_row(None, level, delay_ms, at, at + len(times), due, first_ms))
+            rows.append(_row(None, level, delay_ms, offset, offset + len(times), due, first_ms))
     return rows
 
 
 def _row(
-    broker: str | None, level: int, delay_ms: int, at: int, high: int, due: int, first_ms: int
+    broker: str | None, level: int, delay_ms: int, offset: int, high: int, due: int, first_ms: int
 ) -> DelayRow:
     return DelayRow(
         broker=broker,
         level=level,
         delay_ms=delay_ms,
-        pending=high - at,
+        pending=high - offset,
         due=due,
-        queue_offset=at,
+        queue_offset=offset,
         max_offset=high,
         next_due_ms=first_ms,
     )

@@ -17,7 +17,7 @@ from mqadmin.cli.declare import Call, Needs, Outcome, command
 def demo(call: Call) -> Outcome:
     """Run the steps."""
     # Lists of commands need neither the shell nor the client.
-    from mqadmin.demo.tour import run
+    from mqadmin.demo.tour import run_tour
 
-    run(call)
+    run_tour(call)
     return Outcome(())

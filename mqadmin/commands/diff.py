@@ -36,8 +36,8 @@ async def diff(call: Call, *, left: str, right: str | None, cluster: str | None)
         ItemNotFound: a side is neither file nor cluster.
         Usage: the file is not a document.
     """
-    one = await source(call, left, cluster=cluster)
+    left_source = await source(call, left, cluster=cluster)
     other = await source(call, right, cluster=cluster)
-    rows = list(differences(*align(one, other)))
-    notes = () if rows else (f"{one.name} and {other.name} are equal",)
+    rows = list(differences(*align(left_source, other)))
+    notes = () if rows else (f"{left_source.name} and {other.name} are equal",)
     return Outcome(rows, exit_code=DIFFERENT if rows else 0, notes=notes)

@@ -46,7 +46,7 @@ LINES_EACH: Final = 3
 @click.option(
     "--check",
     "-c",
-    type=Choice([one.value for one in Check], Check),
+    type=Choice([check.value for check in Check], Check),
     multiple=True,
     help="run only this check",
 )

@@ -78,13 +78,13 @@ def embedded(
     server = EmbeddedServer(
         store=store, namesrv_port=port, broker_port=broker_port, grpc_port=grpc_port
     )
-    return Outcome(_run(server), follow=True)
+    return Outcome(_run_server(server), follow=True)
 
 
-def _run(starting: EmbeddedServer) -> Iterator[EmbeddedRow]:
+def _run_server(starting: EmbeddedServer) -> Iterator[EmbeddedRow]:
     with starting as server:
-        at = server.addresses
-        yield EmbeddedRow(at.namesrv, at.broker, at.store, at.grpc)
+        addresses = server.addresses
+        yield EmbeddedRow(addresses.namesrv, addresses.broker, addresses.store, addresses.grpc)
         exit_code = server.wait()
     if exit_code:
         raise CommandError(f"the servers ended with exit code {exit_code}")
@@ -92,10 +92,15 @@ def _run(starting: EmbeddedServer) -> Iterator[EmbeddedRow]:
 
 def _run_group(starting: EmbeddedReplicas) -> Iterator[EmbeddedRow]:
     with starting as group:
-        at = group.addresses
-        for broker in at.brokers:
+        addresses = group.addresses
+        for broker in addresses.brokers:
             yield EmbeddedRow(
-                at.namesrv, broker.address, broker.store, "", at.controller, broker.pid
+                addresses.namesrv,
+                broker.address,
+                broker.store,
+                "",
+                addresses.controller,
+                broker.pid,
             )
         exit_code = group.wait()
     if exit_code:

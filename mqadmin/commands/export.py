@@ -1,4 +1,4 @@
-"""``export …``: write what a cluster is configured to be into files.
+"""``export …``: write the configuration of a cluster to files.
 
     export             a YAML document for `diff` and `apply`
     export metadata    metadata.json: topics and groups; queues of all masters added up
@@ -114,7 +114,7 @@ this_cluster = click.option("--cluster", type=CLUSTER, help="only brokers of thi
 
 
 class JavaFile(NamedTuple):
-    """Where a document goes: a file, or one of Java's name in a directory."""
+    """The destination of a document: a file, or a file named as by Java in a directory."""
 
     directory: Path
     to: Path | None
@@ -259,28 +259,34 @@ async def _metadata(
     special: bool,
     now_ms: int,
 ) -> Json:
-    """Return topics and groups that people made.
+    """Return topics and groups that users made.
 
     Args:
-        special: retry and dead-letter topics, too.
+        special: also return retry and dead-letter topics.
     """
     own = {node.broker for node in nodes} | {node.cluster for node in nodes}
-    wanted = {"normal", "retry", "dead_letter"} if special else {"normal"}
-    found: dict[str, TopicConfig] = {}
-    known: dict[str, SubscriptionGroup] = {}
+    kinds = {"normal", "retry", "dead_letter"} if special else {"normal"}
+    configs: dict[str, TopicConfig] = {}
+    subscription_groups: dict[str, SubscriptionGroup] = {}
     for node in nodes:
         for topic, config in (await admin.topic_configs(node.address)).topics.items():
-            if kind_of(topic, brokers_and_clusters=own) in wanted:
-                found[topic] = _added(config, found.get(topic))
+            if kind_of(topic, brokers_and_clusters=own) in kinds:
+                configs[topic] = _added(config, configs.get(topic))
         for name, group in (await admin.subscription_groups(node.address)).groups.items():
             if not is_system(name):
-                before = known[name].retry_queue_nums if name in known else 0
-                known[name] = replace(group, retry_queue_nums=group.retry_queue_nums + before)
+                before = (
+                    subscription_groups[name].retry_queue_nums if name in subscription_groups else 0
+                )
+                subscription_groups[name] = replace(
+                    group, retry_queue_nums=group.retry_queue_nums + before
+                )
     document: Json = {"exportTime": now_ms}
     if topics:
-        document["topicConfigTable"] = {name: found[name].to_json() for name in sorted(found)}
+        document["topicConfigTable"] = {name: configs[name].to_json() for name in sorted(configs)}
     if groups:
-        document["subscriptionGroupTable"] = {name: known[name].to_json() for name in sorted(known)}
+        document["subscriptionGroupTable"] = {
+            name: subscription_groups[name].to_json() for name in sorted(subscription_groups)
+        }
     return document
 
 
@@ -295,20 +301,20 @@ def _added(config: TopicConfig, before: TopicConfig | None) -> TopicConfig:
 
 
 async def _configs(admin: "Admin", nodes: list[ServerNode], *, namesrv_count: int) -> Json:
-    """Return the settings that count of each master, and how many servers there are."""
+    """Return the exported settings of each master, and the number of servers."""
     clusters = {node.cluster for node in nodes}
     every = [node for node in await all_brokers(admin) if node.cluster in clusters]
-    held = {}
+    configs = {}
     for node in nodes:
         settings = await admin.broker_config(node.address)
-        held[node.broker] = {key: settings[key] for key in CONFIGS if key in settings}
+        configs[node.broker] = {key: settings[key] for key in CONFIGS if key in settings}
     return {
         "clusterScale": {
             "namesrvSize": namesrv_count,
             "masterBrokerSize": sum(node.broker_id == MASTER for node in every),
             "slaveBrokerSize": sum(node.broker_id != MASTER for node in every),
         },
-        "brokerConfigs": held,
+        "brokerConfigs": configs,
     }
 
 
@@ -378,21 +384,22 @@ async def _evaluated(
 
 async def _clients(admin: "Admin", node: ServerNode, groups: list[str]) -> list[str]:
     """Return languages and versions of the members of groups, as ``JAVA%V4_9_7``."""
-    told = await asyncio.gather(*(connection(admin, node, group) for group in groups))
+    connections = await asyncio.gather(*(connection(admin, node, group) for group in groups))
     return sorted(
         {
-            f"{one.language.name if one.language is not None else ''}%{version_name(one.version)}"
-            for members in told
+            f"{member.language.name if member.language is not None else ''}%"
+            f"{version_name(member.version)}"
+            for members in connections
             if members is not None
-            for one in members.connection_set
+            for member in members.connection_set
         }
     )
 
 
 async def _counted(admin: "Admin", address: str, topic: str) -> tuple[float, int]:
     """Return a topic's rate of the last minute and its messages of a day, 0 for none."""
-    told = await statistic(admin, address, "TOPIC_PUT_NUMS", key=topic)
-    return (told.stats_minute.tps if told.stats_minute else 0.0), count_of_day(told)
+    data = await statistic(admin, address, "TOPIC_PUT_NUMS", key=topic)
+    return (data.stats_minute.tps if data.stats_minute else 0.0), count_of_day(data)
 
 
 def _first(runtime: Mapping[str, str], key: str) -> float:

@@ -82,11 +82,11 @@ def exporter(call: Call, *, port: int, host: str, once: bool) -> Outcome:
         CommandError: prometheus-client is not installed, or the port is taken.
     """
     if once:
-        return Outcome(list(_rows(call.workplace.link.run(partial(_scrape, call)))))
+        return Outcome(list(_rows(call.workplace.link.run_coroutine(partial(_scrape, call)))))
     if call.is_watched:
         raise Usage("exporter already repeats by itself", hint="omit --watch")
     # The first scrape shows at once that no server answers.
-    call.workplace.link.run(partial(_scrape, call))
+    call.workplace.link.run_coroutine(partial(_scrape, call))
     stop = _serve(call, host, port)
     try:
         threading.Event().wait()
@@ -98,7 +98,7 @@ def exporter(call: Call, *, port: int, host: str, once: bool) -> Outcome:
 
 
 def _serve(call: Call, host: str, port: int) -> Callable[[], None]:
-    """Start the HTTP server and return what stops it."""
+    """Start the HTTP server and return a function that stops it."""
     try:
         # Only this command needs the extra.
         from prometheus_client import CollectorRegistry, make_wsgi_app
@@ -139,7 +139,7 @@ def _serve(call: Call, host: str, port: int) -> Callable[[], None]:
 
 
 def _paths(call: Call, metrics: "WSGIApplication") -> "WSGIApplication":
-    """Return an application that answers ``/health`` itself and gives ``metrics`` the rest."""
+    """Return an application that answers ``/health`` itself and passes the rest to ``metrics``."""
 
     def answer(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
         checks = HEALTH_CHECKS.get(environ["PATH_INFO"])
@@ -154,27 +154,27 @@ def _paths(call: Call, metrics: "WSGIApplication") -> "WSGIApplication":
 
 
 def _health(call: Call, checks: frozenset[Check]) -> tuple[HTTPStatus, bytes]:
-    """Return 200, or 503 where something is an error or not known; and the JSON."""
-    told: dict[str, Any]
+    """Return 200, or 503 if there is an error or something is unknown, and the JSON."""
+    answer: dict[str, Any]
     try:
         looked = examine(call, CheckupLimits(), checks)
         findings = call.workplace.link.submit(looked).result(SCRAPE_MAX_S).findings
         is_well = checkup_exit_code(findings, CheckupSeverity.ERROR) == 0
-        told = {"healthy": is_well, "findings": [asdict(one) for one in findings]}
+        answer = {"healthy": is_well, "findings": [asdict(finding) for finding in findings]}
     except Exception as error:
-        is_well, told = False, {"healthy": False, "error": describe(error).line}
+        is_well, answer = False, {"healthy": False, "error": describe(error).line}
     status = HTTPStatus.OK if is_well else HTTPStatus.SERVICE_UNAVAILABLE
-    return status, json.dumps(told, ensure_ascii=False).encode()
+    return status, json.dumps(answer, ensure_ascii=False).encode()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClusterCollector:
-    """Asks the cluster for every scrape; one that fails is told as ``rocketmq_exporter_up`` 0."""
+    """Asks the cluster for every scrape; a failed one exports ``rocketmq_exporter_up`` 0."""
 
     call: Call
 
     def describe(self) -> "list[GaugeMetricFamily]":
-        """Return nothing: what there is shows only when the cluster is asked."""
+        """Return nothing, because the metrics are only known when the cluster is asked."""
         return []
 
     def collect(self) -> "Iterator[GaugeMetricFamily]":
@@ -196,7 +196,7 @@ class ClusterCollector:
 
 
 async def _scrape(call: Call) -> Families:
-    return await Scrape(await call.admin(), call.now_ms).run()
+    return await Scrape(await call.admin(), call.now_ms).collect()
 
 
 def _rows(families: Families) -> Iterator[MetricRow]:

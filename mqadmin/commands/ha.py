@@ -59,8 +59,9 @@ class HaRow(Row):
 
     ``lag`` is in bytes of commit log behind the master; ``state`` is what our slaves report,
     with DIVERGED for a log that is not its master's, and FENCED for a master that was replaced;
-    ``slaves`` those connected to a master; ``epoch`` when the promotion that it follows was
-    ordered, in ms since 1970, 0 for none. What follows ``remark`` only brokers of RocketMQ 5 say.
+    ``slaves`` those connected to a master; ``epoch`` that of the master in a group with a
+    controller; elsewhere when the promotion that the broker follows was ordered, in ms since 1970,
+    0 for none. What follows ``remark`` only our brokers and those of RocketMQ 5 say.
     """
 
     cluster: str
@@ -102,20 +103,20 @@ async def ha_status(call: Call, *, where: Where) -> Outcome:
         ItemNotFound: the cluster or broker does not exist.
     """
     admin = await call.admin()
-    told = await ask_counts(admin, await processes(admin, where))
+    counts_by_node = await ask_counts(admin, await processes(admin, where))
     ends = {
         (node.cluster, node.broker): counted.number("commitLogMaxOffset")
-        for node, counted in told
+        for node, counted in counts_by_node
         if node.broker_id == MASTER
     }
-    infos = await _infos(admin, told)
+    infos = await _infos(admin, counts_by_node)
     rows = [
         _row(node, counted, ends.get((node.cluster, node.broker)), infos.get(node.address))
-        for node, counted in told
+        for node, counted in counts_by_node
     ]
-    # Masters that were replaced are in no route; the new master says where they are.
-    listed = {node.address for node, _ in told}
-    replaced = {peer for node, counted in told for peer in peers_of(node, counted.counts)}
+    # Replaced masters are not in a route; the new master reports their addresses.
+    listed = {node.address for node, _ in counts_by_node}
+    replaced = {peer for node, counted in counts_by_node for peer in peers_of(node, counted.counts)}
     unlisted = sorted(peer for peer in replaced if peer.address not in listed)
     rows += [_row(node, counted, None, None) for node, counted in await ask_counts(admin, unlisted)]
     results = [UNREACHABLE if row.log_end is None else "" for row in rows]
@@ -123,17 +124,17 @@ async def ha_status(call: Call, *, where: Where) -> Outcome:
 
 
 async def _infos(
-    admin: "Admin", told: list[tuple[ServerNode, BrokerCounts]]
+    admin: "Admin", counts_by_node: list[tuple[ServerNode, BrokerCounts]]
 ) -> dict[str, HARuntimeInfo]:
-    """Return what brokers of RocketMQ 5 say of their connections, by address."""
+    """Return what brokers of RocketMQ 5 report about their connections, by address."""
     infos = {}
 
     async def ask(address: str) -> None:
-        # A broker of 4.9, or of ours, refuses the request: it says what it says in its numbers.
+        # A broker of 4.9 refuses the request.
         with contextlib.suppress(*PASSED_OVER):
             infos[address] = await admin.broker_ha_status(address)
 
-    answering = [node.address for node, counted in told if counted.error is None]
+    answering = [node.address for node, counted in counts_by_node if counted.error is None]
     await asyncio.gather(*map(ask, answering))
     return infos
 
@@ -155,7 +156,8 @@ def _row(
         lag=None if is_master or end is None or master_end is None else master_end - end,
         state=numbers.get("haState") or ("FENCED" if numbers.get("haFence") else ""),
         slaves=slaves if is_master else None,
-        epoch=counted.number("haEpoch"),
+        # Promotions have no effect in a group with a controller.
+        epoch=counted.number("masterEpoch" if "masterEpoch" in numbers else "haEpoch"),
         remark=counted.error or next(filter(None, problems), ""),
         in_sync_slaves=info.in_sync_slave_nums if info is not None and info.master else None,
         connections=[] if info is None else list(map(_connection, info.ha_connection_info)),
@@ -199,7 +201,7 @@ class EpochPart(Row):
 class LogEpochs(Row):
     """The log of one broker; ``broker_id`` is 0 for the master, else the id in the group.
 
-    ``log_end`` is None where the broker did not say it; ``remark`` has the reason.
+    ``log_end`` is None if the broker did not report it; ``remark`` has the reason.
     """
 
     cluster: str
@@ -236,12 +238,14 @@ async def ha_epochs(call: Call, *, where: Where) -> Outcome:
     """
     admin = await call.admin()
     nodes = await processes(admin, where)
-    told = await asyncio.gather(*(_epochs_of(admin, node) for node in nodes))
-    return Outcome([row for row, _ in told], exit_code=exit_code_of(result for _, result in told))
+    histories = await asyncio.gather(*(_epochs_of(admin, node) for node in nodes))
+    return Outcome(
+        [row for row, _ in histories], exit_code=exit_code_of(result for _, result in histories)
+    )
 
 
 async def _epochs_of(admin: "Admin", node: ServerNode) -> tuple[LogEpochs, str]:
-    """Return the row of one broker, and why it has nothing to show, "" where it has."""
+    """Return the row of one broker, and why it has nothing to show ("" if it has)."""
     try:
         cache = await admin.broker_epochs(node.address)
     except ClientError as error:
@@ -261,7 +265,7 @@ async def _epochs_of(admin: "Admin", node: ServerNode) -> tuple[LogEpochs, str]:
 
 @dataclass(frozen=True, slots=True)
 class FlushOffsetChange(Row):
-    """A slave, and how far it is to believe that its master has flushed, in bytes."""
+    """A slave, and how far it shall assume that its master has flushed, in bytes."""
 
     address: str
     offset: int

@@ -1,7 +1,7 @@
 """``lock list``: list which client holds which queue of an orderly group, and who waits.
 
-Requests on each master: GET_LOCK_TABLE of our own broker; a Java broker has none, so its
-consumers are asked with GET_CONSUMER_RUNNING_INFO, and the rows say what they believe.
+Requests on each master: GET_LOCK_TABLE of our own broker; a Java broker does not support it,
+so its consumers are asked with GET_CONSUMER_RUNNING_INFO, and the rows show what they believe.
 Who waits: as ``rebalance show``, for each group that holds a lock or is named.
 """
 
@@ -32,10 +32,10 @@ class LockRow(Row):
     """One queue that is held or waited for.
 
     Attributes:
-        client_id: who holds it; None where no client does.
+        client_id: who holds it; None if no client does.
         locked_ms: when it was locked or renewed last; ``left_ms`` is until it expires.
         waiting: members that are to read the queue and do not hold it.
-        exact: False where a client said it, not the broker.
+        exact: False if a client reported it instead of the broker.
     """
 
     group: str
@@ -107,21 +107,21 @@ async def list_locks(
         if topic in (None, lock.queue.topic)
     ]
     if not no_waiting:
-        named = {(one, topic) for one in group} if topic is not None else set()
+        named = {(group_name, topic) for group_name in group} if topic is not None else set()
         spots = sorted(named | {(row.group, row.topic) for row in rows})
         for name, of in spots:
             try:
                 now = await find_assignment(
-                    admin, name, of, asked=asked, known=False, answers=answers
+                    admin, name, of, asked=asked, is_known=False, answers=answers
                 )
             except NoRoute:
-                # A lock may outlive its topic; then no member waits for it.
+                # A lock may outlive its topic, and then no member waits for it.
                 continue
             rows = with_assignment(rows, name, now=now, exact=exact)
     if not call.is_watched:
         # A watched list may start before the group exists.
-        for one in set(group) - {row.group for row in rows}:
-            await find_group(admin, one, answers=answers)
+        for group_name in set(group) - {row.group for row in rows}:
+            await find_group(admin, group_name, answers=answers)
     rows.sort(key=lambda row: (row.group, row.topic, row.broker, row.queue_id))
     notes += asked.notes("its locks are unknown")
     return Outcome(
@@ -134,20 +134,20 @@ async def list_locks(
 async def _locks_at(
     admin: "Admin", asked: MemberSurvey, node: ServerNode, groups: Collection[str]
 ) -> LockView:
-    """Return the locks at a broker, by its table or else by what the members say."""
+    """Return the locks at a broker, from its table, or otherwise from its members."""
     try:
-        held = await admin.lock_table(node.address)
+        table = await admin.lock_table(node.address)
     except ClientError as error:
         if error.code != ResponseCode.REQUEST_CODE_NOT_SUPPORTED:
             raise
     else:
-        return LockView([lock for lock in held if not groups or lock.group in groups], True, [])
+        return LockView([lock for lock in table if not groups or lock.group in groups], True, [])
     names = sorted(groups) or await _groups(admin, node.address)
     locks: list[QueueLock] = []
     listed = await each(names, lambda name: admin.consumer_ids(node.address, name))
     answers = await each(
         zip(names, listed, strict=True),
-        lambda pair: asked.ask(pair[0], dict.fromkeys(pair[1], node.address)),
+        lambda pair: asked.survey(pair[0], dict.fromkeys(pair[1], node.address)),
     )
     for name, said in zip(names, answers, strict=True):
         for who, info in infos_of(said).items():

@@ -6,7 +6,7 @@
     kv set        GET_KV_CONFIG, PUT_KV_CONFIG, and GET_KV_CONFIG again
     kv delete     GET_KV_CONFIG, DELETE_KV_CONFIG, and GET_KV_CONFIG again
 
-These are the requests on each name server; the last one of a change reads it back.
+These requests go to each name server; the last request of a change reads it back.
 """
 
 from dataclasses import dataclass
@@ -37,7 +37,9 @@ async def get_namesrv_config(call: Call, *, keys: tuple[str, ...]) -> Outcome:
         ItemNotFound: no name server has a setting of this name.
     """
     admin = await call.admin()
-    tables = [(at, await admin.namesrv_config(at.address)) for at in await namesrvs(call)]
+    tables = [
+        (server, await admin.namesrv_config(server.address)) for server in await namesrvs(call)
+    ]
     return Outcome(values_of(tables, keys, missing="no name server has a setting"))
 
 
@@ -72,11 +74,11 @@ async def get_kv(call: Call, *, namespace: str, key: str | None) -> Outcome:
     for node in await namesrvs(call):
         address = node.address
         if key is None:
-            found = await admin.kv_list(namespace, address=address)
+            entries = await admin.kv_list(namespace, address=address)
         else:
             value = await admin.kv_get(namespace, key, address=address)
-            found = {} if value is None else {key: value}
-        rows += [KvRow(address, namespace, name, found[name]) for name in sorted(found)]
+            entries = {} if value is None else {key: value}
+        rows += [KvRow(address, namespace, name, entries[name]) for name in sorted(entries)]
     if not rows:
         what = "nothing" if key is None else f"key {key!r} not found"
         raise ItemNotFound(f"there is {what} in namespace {namespace!r}")
@@ -120,10 +122,10 @@ async def set_kv(call: Call, *, namespace: str, key: str, value: str) -> Outcome
     """Return one row for each name server."""
     admin = await call.admin()
     entries = [KvEntry(admin, node, (namespace, key)) for node in await namesrvs(call)]
-    done = await carry_out(
+    results = await carry_out(
         call, await plan(entries, lambda _: value), title=f"namesrv kv set {namespace} {key}"
     )
-    return outcome_of(done)
+    return outcome_of(results)
 
 
 @command(
@@ -139,10 +141,10 @@ async def delete_kv(call: Call, *, namespace: str, key: str) -> Outcome:
     """Return one row for each name server; exit code 3 where none has the key."""
     admin = await call.admin()
     entries = [KvEntry(admin, node, (namespace, key)) for node in await namesrvs(call)]
-    done = await carry_out(
+    results = await carry_out(
         call,
         await plan(entries, delete_existing),
         title=f"namesrv kv delete {namespace} {key}",
         question=f"delete key {key} of namespace {namespace}?",
     )
-    return outcome_of(done)
+    return outcome_of(results)

@@ -85,40 +85,40 @@ async def show_queue(
         ItemNotFound: the queue or the entry does not exist.
     """
     admin = await call.admin()
-    at, address = await _find(admin, topic, queue, broker)
-    first = start if start is not None else await admin.min_offset(at)
-    found = await admin.query_consume_queue(
-        address, topic, at.queue_id, queue_offset=first, count=limit, group=group
+    message_queue, address = await _find(admin, topic, queue, broker)
+    first = start if start is not None else await admin.min_offset(message_queue)
+    answer = await admin.query_consume_queue(
+        address, topic, message_queue.queue_id, queue_offset=first, count=limit, group=group
     )
     return Outcome(
         [
-            *_filters(call, found),
+            *_filters(call, answer),
             *(
                 QueueEntry(
                     topic=topic,
-                    broker=at.broker_name,
-                    queue_id=at.queue_id,
+                    broker=message_queue.broker_name,
+                    queue_id=message_queue.queue_id,
                     queue_offset=first + spot,
                     log_offset=entry.physic_offset,
                     size=entry.physic_size,
                     tags_code=entry.tags_code,
                     taken=entry.eval if group is not None else None,
-                    min_offset=found.min_queue_index,
-                    max_offset=found.max_queue_index,
+                    min_offset=answer.min_queue_index,
+                    max_offset=answer.max_queue_index,
                 )
-                for spot, entry in enumerate(found.queue_data or [])
+                for spot, entry in enumerate(answer.queue_data or [])
             ),
         ]
     )
 
 
-def _filters(call: Call, found: "QueryConsumeQueueResponseBody") -> list[GroupFilter]:
+def _filters(call: Call, answer: "QueryConsumeQueueResponseBody") -> list[GroupFilter]:
     """Return what only ``--compat`` shows of a group that the broker knows."""
-    known = found.subscription_data
-    if not call.settings.compat or known is None:
+    subscription = answer.subscription_data
+    if not call.settings.compat or subscription is None:
         return []
-    told: dict[str, object] = {str(key): value for key, value in known.to_json().items()}
-    return [GroupFilter(told, found.filter_data or "null")]
+    settings: dict[str, object] = {str(key): value for key, value in subscription.to_json().items()}
+    return [GroupFilter(settings, answer.filter_data or "null")]
 
 
 async def _find(
@@ -130,5 +130,5 @@ async def _find(
         # Java's -b takes an address; queues go by the broker's name.
         (node,) = await masters(admin, Where(broker=broker))
         broker = node.broker
-    at = choose_queue(routes.subscribe_queues(topic, route), queue, broker)
-    return at, addresses[at.broker_name]
+    message_queue = choose_queue(routes.subscribe_queues(topic, route), queue, broker)
+    return message_queue, addresses[message_queue.broker_name]

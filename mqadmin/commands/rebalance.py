@@ -130,8 +130,8 @@ async def _where_it_pops(
             if (name, mode.mode) == (group, MessageRequestMode.POP) and topic in topics
         ]
 
-    found = await answers.each(await masters(admin, every=True), ask)
-    return [line for _, lines in found for line in lines]
+    modes_by_node = await answers.each(await masters(admin, every=True), ask)
+    return [line for _, lines in modes_by_node for line in lines]
 
 
 Name = Literal["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "MACHINE_ROOM", "MACHINE_ROOM_NEARBY"]
@@ -183,7 +183,7 @@ async def plan_rebalance(
     lines: list[str] = []
     asked = MemberSurvey(admin, call.now_ms)
     for name in await topics_of(admin, group, topic):
-        now = await find_assignment(admin, group, name, asked=asked, known=False)
+        now = await find_assignment(admin, group, name, asked=asked, is_known=False)
         members = _members(now, add, remove)
         resized = now.queues if queues is None else _resized(now.queues, queues)
         chosen = now.strategy if strategy is None else Strategy[strategy]
@@ -235,9 +235,9 @@ def _members(now: GroupAssignment, add: tuple[str, ...], remove: tuple[str, ...]
     joining, leaving = split_at_commas(add), {*split_at_commas(remove)}
     strangers = leaving - set(now.members)
     if strangers:
-        known = ", ".join(now.members) or "nobody"
+        names = ", ".join(now.members) or "none"
         raise Usage(
-            f"{', '.join(sorted(strangers))} is not a member of the group", hint=f"members: {known}"
+            f"{', '.join(sorted(strangers))} is not a member of the group", hint=f"members: {names}"
         )
     members = sorted({*now.members, *joining} - leaving)
     if not members:
@@ -330,7 +330,7 @@ async def _changes(
         for topic, changes in looks.items():
             try:
                 asked = MemberSurvey(admin, call.now_ms)
-                now = await find_assignment(admin, group, topic, asked=asked, known=False)
+                now = await find_assignment(admin, group, topic, asked=asked, is_known=False)
             except (TimedOut, Unreachable) as error:
                 call.warn(f"{error}; retrying")
                 continue

@@ -41,7 +41,7 @@ async def write_report(call: Call, *, to: Path, replace: bool) -> Outcome:
     check_is_new(to, replace=replace)
     admin = await call.admin()
     before = await look(admin, call.now_ms)
-    # The examination takes its time, too, so the looks are at least this far apart.
+    # The examination takes time as well, so the samples are at least this far apart.
     looked, _ = await asyncio.gather(
         examine(call, CheckupLimits(), tuple(Check)), asyncio.sleep(BETWEEN_S)
     )

@@ -67,10 +67,10 @@ def shell(
             from mqadmin.shell.interactive import run_interactive
 
             if embedded:
-                at = server.addresses
+                addresses = server.addresses
                 call.warn(
-                    f"embedded: namesrv {at.namesrv}, broker {at.broker}, "
-                    f"grpc {at.grpc}, store {at.store}"
+                    f"embedded: namesrv {addresses.namesrv}, broker {addresses.broker}, "
+                    f"grpc {addresses.grpc}, store {addresses.store}"
                 )
             exit_code = run_interactive(call)
         else:

@@ -40,9 +40,11 @@ def top(call: Call, *, interval: float, once: bool) -> Outcome:
     """
     link = call.workplace.link
     if once:
-        before = link.run(partial(_look, call))
+        before = link.run_coroutine(partial(_look, call))
         time.sleep(interval)
-        return Outcome(select_rows(View(), rows_between(before, link.run(partial(_look, call)))))
+        return Outcome(
+            select_rows(View(), rows_between(before, link.run_coroutine(partial(_look, call))))
+        )
     if not (call.console.out_is_tty and call.console.can_ask) or call.is_watched:
         raise Usage("top needs a terminal", hint="`top --once` prints rows")
     # Only the live view needs a terminal library.
@@ -50,11 +52,11 @@ def top(call: Call, *, interval: float, once: bool) -> Outcome:
 
     screen = Screen(
         look=lambda: link.submit(_look(call)),
-        first=link.run(partial(_look, call)),
+        first=link.run_coroutine(partial(_look, call)),
         title=f"mqadmin top   {call.target().namesrv}   every {interval:g} s",
         seconds=interval,
     )
-    exit_code = screen.run()
+    exit_code = screen.show_until_quit()
     return Outcome((), exit_code=exit_code, format="name")
 
 

@@ -144,7 +144,7 @@ async def _given_up(
             ]
         return rows
 
-    return [row for _, found in await answers.each(nodes, at_broker) for row in found]
+    return [row for _, given_up in await answers.each(nodes, at_broker) for row in given_up]
 
 
 def given_up_row(message: MessageExt, broker: str) -> TransactionRow:

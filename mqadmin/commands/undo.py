@@ -122,7 +122,7 @@ async def undo(call: Call, *, entry_id: int | None, list_: bool, within: int | N
     journal = Journal.of(call.console.env)
     if list_:
         return Outcome([_listed(entry) for entry in journal.entries()])
-    entry = journal.latest() if entry_id is None else journal.get(entry_id)
+    entry = journal.latest() if entry_id is None else journal.entry(entry_id)
     there = _aimed(call, entry)
     admin = await there.admin()
     targets = [(_target_of(admin, saved), saved) for saved in entry.saved]
@@ -147,8 +147,10 @@ async def undo(call: Call, *, entry_id: int | None, list_: bool, within: int | N
         question += f", and send the members of group {names} back"
     if online or any(step.is_write for step in steps):
         await there.confirm(f"{question}?")
-    done = await carry_out(there, steps, title=f"undo {entry.id}: {entry.command}", undoes=entry.id)
-    rows = [_row(entry, one.target, one.result, one.remark) for one in done]
+    results = await carry_out(
+        there, steps, title=f"undo {entry.id}: {entry.command}", undoes=entry.id
+    )
+    rows = [_row(entry, each.target, each.result, each.remark) for each in results]
     for (group, topic), those in online.items():
         recent = call.now_ms() - entry.at_ms < RECENT_MS
         rows += [
@@ -166,7 +168,7 @@ async def undo(call: Call, *, entry_id: int | None, list_: bool, within: int | N
     exit_code = exit_code_of(row.result for row in rows)
     if exit_code == 0 and not call.dry_run:
         journal.mark_undone(entry, at_ms=call.now_ms())
-    made = recreated_topics(done)
+    made = recreated_topics(results)
     notes = (f"the messages of {first_of_names(made)} are not restored",) if made else ()
     return Outcome(rows, exit_code=exit_code, notes=notes)
 
@@ -185,13 +187,15 @@ def _row(
     )
 
 
-def recreated_topics(done: Iterable[StepResult[object]]) -> list[str]:
+def recreated_topics(results: Iterable[StepResult[object]]) -> list[str]:
     """Return the topics that did not exist, each once, on however many brokers they are created."""
     return sorted(
         {
-            one.target.names[0]
-            for one in done
-            if isinstance(one.target, TopicTarget) and one.step.old is None and one.step.is_write
+            result.target.names[0]
+            for result in results
+            if isinstance(result.target, TopicTarget)
+            and result.step.old is None
+            and result.step.is_write
         }
     )
 
@@ -209,8 +213,8 @@ def _aimed(call: Call, entry: JournalEntry) -> Call:
                 hint="omit -n and --context",
             )
         return call
-    known = ContextFile.of(call.console.env).load().contexts.values()
-    context = next((one for one in known if one.namesrv == entry.namesrv), None)
+    contexts = ContextFile.of(call.console.env).load().contexts.values()
+    context = next((each for each in contexts if each.namesrv == entry.namesrv), None)
     if context is not None and context.protected and not call.dry_run:
         raise Usage(
             f"context {context.name} is protected", hint=f"name it: --context {context.name}"

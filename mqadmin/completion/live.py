@@ -134,10 +134,10 @@ def _fetch(call: Call, *, wait_s: float | None) -> Names:
             return await names.fetch(patient)
 
     try:
-        found = call.workplace.link.run(in_time)
+        fetched = call.workplace.link.run_coroutine(in_time)
     except (TimeoutError, ClientError, OSError):
         return {}
-    return {kind.name.lower(): known for kind, known in found.by_kind.items()}
+    return {kind.name.lower(): words for kind, words in fetched.by_kind.items()}
 
 
 def _refresh_apart(call: Call, namesrv: str) -> None:

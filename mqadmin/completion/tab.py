@@ -62,8 +62,8 @@ def answer(instruction: str, console: Console) -> int:
     def live(ctx: click.Context, kind: ValueKind) -> list[str]:
         return live_names(Call(settings_of(ctx), console, workplace), kind)
 
-    shell, _, wanted = instruction.partition("_")
-    if shell not in SHELLS or wanted != "complete":
+    shell, _, instruction_kind = instruction.partition("_")
+    if shell not in SHELLS or instruction_kind != "complete":
         return 1
     tab = SHELLS[shell](
         CommandGroup(), {"obj": ParseContext(live=live)}, PROGRAM, COMPLETE_VARIABLE

@@ -138,7 +138,7 @@ class Tour:
         err = io.StringIO()
         console = self._console._replace(out=io.StringIO(), err=err, out_is_tty=False)
         for line in lines:
-            if Shell(console, self._workplace).run(line):
+            if Shell(console, self._workplace).run_text(line):
                 raise CommandError(f"the demo stopped at `{line}`: {err.getvalue().strip()}")
 
     def settle(self) -> None:
@@ -152,7 +152,7 @@ class Tour:
             out = io.StringIO()
             console = self._console._replace(out=out, out_is_tty=False)
             line = f"lock list --group {GROUP} --no-waiting --columns client_id -o csv"
-            Shell(console, self._workplace).run(line)
+            Shell(console, self._workplace).run_text(line)
             holders = {client_id.rpartition("@")[2] for client_id in out.getvalue().split()}
             if members <= holders:
                 return
@@ -169,7 +169,7 @@ class Tour:
             self._console.err.write("press Enter to run it ")
             self._console.err.flush()
             self._console.stdin.readline()
-        self._shell.run(line)
+        self._shell.run_text(line)
 
 
 class Traffic:
@@ -224,7 +224,7 @@ def later(wait_s: float, do: Callable[[], None]) -> threading.Timer:
     return timer
 
 
-def run(call: Call) -> None:
+def run_tour(call: Call) -> None:
     """Run the tour.
 
     Raises:
@@ -259,6 +259,6 @@ def damage(store: Path) -> None:
     """Overwrite the body of one order in the commit log."""
     path = min((store / "commitlog").iterdir())
     with path.open("r+b") as file:
-        wanted = body_of(DAMAGED)
-        file.seek(file.read(BEGINNING_SIZE).index(wanted))
-        file.write(bytes(len(wanted)))
+        body = body_of(DAMAGED)
+        file.seek(file.read(BEGINNING_SIZE).index(body))
+        file.write(bytes(len(body)))

@@ -34,15 +34,15 @@ def body_of(number: int) -> bytes:
     return b"order %d of the shop" % number
 
 
-def send(client: BlockingClient, pause_s: float, done: threading.Event) -> None:
+def send_orders(client: BlockingClient, pause_s: float, stop: threading.Event) -> None:
     """Send an order after each pause."""
     number = 0
-    while not done.wait(pause_s):
+    while not stop.wait(pause_s):
         number += 1
         client.send(Message(TOPIC, body_of(number), keys=[f"o-{number}"]))
 
 
-def read(client: BlockingClient, pause_s: float, done: threading.Event) -> None:
+def read_orders(client: BlockingClient, pause_s: float, stop: threading.Event) -> None:
     """Read orders in order, each with a pause."""
 
     def listen(
@@ -52,21 +52,21 @@ def read(client: BlockingClient, pause_s: float, done: threading.Event) -> None:
         return ConsumeOrderlyStatus.SUCCESS
 
     with client.push_consumer(GROUP, listen, {TOPIC: "*"}, orderly=True, settings=SETTINGS):
-        done.wait()
+        stop.wait()
 
 
 def main(namesrv: str, name: str, pause_ms: str) -> None:
     """Work until standard input ends."""
-    done = threading.Event()
+    stop = threading.Event()
 
     def wait_for_end() -> None:
         sys.stdin.read()
-        done.set()
+        stop.set()
 
     threading.Thread(target=wait_for_end, daemon=True).start()
-    work = send if name == PRODUCER else read
+    work = send_orders if name == PRODUCER else read_orders
     with BlockingClient(namesrv, client_settings=ClientSettings(instance_name=name)) as client:
-        work(client, int(pause_ms) / 1000, done)
+        work(client, int(pause_ms) / 1000, stop)
 
 
 if __name__ == "__main__":

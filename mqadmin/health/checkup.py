@@ -6,9 +6,9 @@
     master        a broker name has no master, or two, or one that was replaced
     disk          a store's disk is nearly full
     clock         a broker's clock is not ours
-    slave         a slave is far behind its master
+    slave         a slave is far behind its master, or its log diverges
     route         the name server announces other queues than the broker has
-    subscription  members of one group want different things
+    subscription  members of one group have different subscriptions
     queue         a group is online, but no member reads this queue
     backlog       a group is online, and many messages wait for it
     namesrv       name servers differ (mqadmin.health.checkup_namesrv)
@@ -34,22 +34,22 @@ from storefmt.config.tables import TopicConfig
 from storefmt.names import perm_text
 
 DISK_WARNING: Final = 0.75
-"""From here a 4.9 broker deletes before the time (diskMaxUsedSpaceRatio)."""
+"""A 4.9 broker deletes files early above this ratio (diskMaxUsedSpaceRatio)."""
 DISK_ERROR: Final = 0.90
-"""From here it refuses messages (diskSpaceWarningLevelRatio)."""
+"""A broker refuses messages above this ratio (diskSpaceWarningLevelRatio)."""
 RUNNING: Final = re.compile(r"(\d+) days, (\d+) hours, (\d+) minutes, (\d+) seconds")
 DIVERGED: Final = "DIVERGED"
-"""What a slave of ours says that has other bytes than its master."""
+"""The state of a slave of ours whose log diverges from its master's."""
 STEP_MS: Final = 1000
-"""A broker says in whole seconds how long it has been running."""
+"""A broker reports its uptime in whole seconds."""
 
 
 class CheckupSeverity(StrEnum):
-    """How bad it is; errors come first, and what is not known comes before what is bearable."""
+    """How severe a finding is, the most severe first; an unknown state comes before a warning."""
 
     ERROR = "error"
     NOT_RUN = "not run"
-    """A check lacks an answer, so that nothing it would find can be said to be well."""
+    """A check lacks an answer, so it cannot report that all is well."""
     WARNING = "warning"
     INFO = "info"
 
@@ -82,28 +82,28 @@ class Check(StrEnum):
 
 
 REPLICA_CHECKS: Final = frozenset({Check.CONTROLLER, Check.REPLICA})
-"""Those of groups with a controller."""
+"""Checks of groups with a controller."""
 BROKER_CHECKS: Final = REPLICA_CHECKS | {
     *(Check.ADDRESS, Check.MASTER, Check.DISK, Check.CLOCK, Check.SLAVE)
 }
-"""Those that only ask brokers, and their controllers, about themselves."""
+"""Checks that only ask brokers and controllers about themselves."""
 ASKS_MEMBERS: Final = frozenset(
     {
         *(Check.SUBSCRIPTION, Check.QUEUE, Check.MEMBER, Check.STUCK),
         *(Check.CACHE, Check.ORDERLY, Check.LOCK),
     }
 )
-"""Those that need what the members of groups say."""
+"""Checks that need the answers of group members."""
 GROUP_CHECKS: Final = ASKS_MEMBERS | {Check.BACKLOG, Check.OFFSET}
 NOT_RUN_EXIT: Final = 7
-"""Exit code where nothing is bad, and a check could not be run."""
+"""Exit code if there is no such finding, but a check could not be run."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckupFinding(Row):
-    """One thing that is wrong, where, and what to do about it.
+    """One problem: where it is, and what to do about it.
 
-    ``member`` is the client that it is about; ``stack`` that of a thread which runs its listener.
+    ``member`` is the client that it is about, ``stack`` the stack of its listener's thread.
     """
 
     severity: CheckupSeverity
@@ -116,13 +116,13 @@ class CheckupFinding(Row):
 
 
 def not_run(check: Check, subject: str, reason: str) -> CheckupFinding:
-    """Return the finding that a check could not be run."""
+    """Return a finding which says that a check could not be run."""
     hint = f"run `doctor --check {check}`"
     return CheckupFinding(CheckupSeverity.NOT_RUN, check, subject, reason, hint)
 
 
 def checkup_exit_code(findings: Iterable[CheckupFinding], fail_on: str) -> int:
-    """Return 1 where a finding is as bad as ``fail_on``, else 7 where a check was not run.
+    """Return 1 if a finding is at least as severe as ``fail_on``, 7 if a check was not run.
 
     Args:
         fail_on: a severity, or ``never``: then the code is 0.
@@ -130,16 +130,18 @@ def checkup_exit_code(findings: Iterable[CheckupFinding], fail_on: str) -> int:
     if fail_on == "never":
         return 0
     worst = SEVERITIES.index(CheckupSeverity(fail_on))
-    severities = {one.severity for one in findings}
+    severities = {finding.severity for finding in findings}
     missing = CheckupSeverity.NOT_RUN in severities
-    if any(SEVERITIES.index(one) <= worst for one in severities - {CheckupSeverity.NOT_RUN}):
+    if any(
+        SEVERITIES.index(severity) <= worst for severity in severities - {CheckupSeverity.NOT_RUN}
+    ):
         return 1
     return NOT_RUN_EXIT if missing else 0
 
 
 @dataclass(frozen=True, slots=True)
 class BrokerFacts:
-    """What a broker said of itself, between two readings of our clock; or why it said nothing."""
+    """What a broker reported, between two readings of our clock, or why it did not answer."""
 
     place: ServerNode
     runtime: Mapping[str, str]
@@ -149,17 +151,17 @@ class BrokerFacts:
 
     @property
     def name(self) -> str:
-        """Return name and address for people."""
+        """Return the name and address as people read them."""
         role = "" if self.place.broker_id == MASTER else f" (slave {self.place.broker_id})"
         return f"{self.place.broker}{role} at {self.place.address}"
 
     @property
     def is_fenced(self) -> bool:
-        """Return whether it is a master that accepts no messages because another was promoted."""
+        """Return whether it is a master that refuses messages because a slave was promoted."""
         return bool(self.runtime.get("haFence"))
 
     def number(self, key: str) -> float | None:
-        """Return one of its numbers, None where it says none."""
+        """Return one of its numbers, None if it does not report it."""
         try:
             value = float(self.runtime[key])
         except (KeyError, ValueError):
@@ -169,7 +171,7 @@ class BrokerFacts:
 
 @dataclass(frozen=True, slots=True)
 class CheckupLimits:
-    """From where on something is a finding.
+    """The limits beyond which something is a finding.
 
     Attributes:
         slave_lag_size: bytes of commit log that a slave lacks.
@@ -190,21 +192,23 @@ def broker_findings(
     brokers: Sequence[BrokerFacts], limits: CheckupLimits
 ) -> Iterator[CheckupFinding]:
     """Yield what is wrong with addresses, disks, clocks, masters and slaves."""
-    for one in brokers:
-        yield from _address(one)
-        yield from _disk(one)
-        yield from _clock(one, limits.skew_ms)
+    for facts in brokers:
+        yield from _address(facts)
+        yield from _disk(facts)
+        yield from _clock(facts, limits.skew_ms)
     by_name: dict[tuple[str, str], dict[int, BrokerFacts]] = defaultdict(dict)
-    for one in brokers:
-        those = by_name[one.place.cluster, one.place.broker]
-        if one.is_fenced:
-            yield _fenced(one)
-            # It is shown, and counts for nothing.
-            those.setdefault(one.place.broker_id, one)
-        elif (other := those.get(MASTER)) and one.place.broker_id == MASTER and not other.is_fenced:
-            yield _second(other, one)
+    for facts in brokers:
+        those = by_name[facts.place.cluster, facts.place.broker]
+        if facts.is_fenced:
+            yield _fenced(facts)
+            # It is shown, but does not count as a second master.
+            those.setdefault(facts.place.broker_id, facts)
+        elif (
+            (other := those.get(MASTER)) and facts.place.broker_id == MASTER and not other.is_fenced
+        ):
+            yield _second(other, facts)
         else:
-            those[one.place.broker_id] = one
+            those[facts.place.broker_id] = facts
     for (_, name), those in sorted(by_name.items()):
         master = those.get(MASTER)
         if master is None:
@@ -218,26 +222,26 @@ def broker_findings(
                 yield from _slave(master, slave, limits.slave_lag_size)
 
 
-def _fenced(one: BrokerFacts) -> CheckupFinding:
-    hint = f"`broker demote {one.place.address}` makes it a slave of the new master"
-    found = f"does not accept messages: {one.runtime['haFence']}"
-    return CheckupFinding(CheckupSeverity.ERROR, Check.MASTER, one.name, found, hint)
+def _fenced(facts: BrokerFacts) -> CheckupFinding:
+    hint = f"`broker demote {facts.place.address}` makes it a slave of the new master"
+    observed = f"does not accept messages: {facts.runtime['haFence']}"
+    return CheckupFinding(CheckupSeverity.ERROR, Check.MASTER, facts.name, observed, hint)
 
 
-def _second(one: BrokerFacts, other: BrokerFacts) -> CheckupFinding:
-    found = f"is a second master with this name, beside {one.place.address}"
+def _second(facts: BrokerFacts, other: BrokerFacts) -> CheckupFinding:
+    observed = f"is a second master with this name, beside {facts.place.address}"
     hint = f"stop it; `broker demote {other.place.address} --force` makes it a slave"
-    return CheckupFinding(CheckupSeverity.ERROR, Check.MASTER, other.name, found, hint)
+    return CheckupFinding(CheckupSeverity.ERROR, Check.MASTER, other.name, observed, hint)
 
 
-def _address(one: BrokerFacts) -> Iterator[CheckupFinding]:
-    if one.error is not None:
+def _address(facts: BrokerFacts) -> Iterator[CheckupFinding]:
+    if facts.error is not None:
         hint = "check that it is running and that its brokerIP1 is reachable from here"
-        yield CheckupFinding(CheckupSeverity.ERROR, Check.ADDRESS, one.name, one.error, hint)
+        yield CheckupFinding(CheckupSeverity.ERROR, Check.ADDRESS, facts.name, facts.error, hint)
 
 
-def _disk(one: BrokerFacts) -> Iterator[CheckupFinding]:
-    ratio = one.number("commitLogDiskRatio")
+def _disk(facts: BrokerFacts) -> Iterator[CheckupFinding]:
+    ratio = facts.number("commitLogDiskRatio")
     if ratio is None or ratio < DISK_WARNING:
         return
     bad = ratio >= DISK_ERROR
@@ -245,58 +249,65 @@ def _disk(one: BrokerFacts) -> Iterator[CheckupFinding]:
     if bad:
         hint = "it refuses messages until space is free; run `broker clean expired-log`"
     severity = CheckupSeverity.ERROR if bad else CheckupSeverity.WARNING
-    yield CheckupFinding(severity, Check.DISK, one.name, f"the disk is {ratio:.0%} full", hint)
+    yield CheckupFinding(severity, Check.DISK, facts.name, f"the disk is {ratio:.0%} full", hint)
 
 
-def _clock(one: BrokerFacts, limit_ms: int) -> Iterator[CheckupFinding]:
-    skew_ms = skew_of(one)
+def _clock(facts: BrokerFacts, limit_ms: int) -> Iterator[CheckupFinding]:
+    skew_ms = skew_of(facts)
     if skew_ms is None or abs(skew_ms) <= limit_ms:
         return
     way = "ahead of" if skew_ms > 0 else "behind"
-    found = f"its clock is {abs(skew_ms) / 1000:.0f} s {way} ours"
+    observed = f"its clock is {abs(skew_ms) / 1000:.0f} s {way} ours"
     yield CheckupFinding(
         CheckupSeverity.WARNING,
         Check.CLOCK,
-        one.name,
-        found,
+        facts.name,
+        observed,
         "check that NTP is running on both machines",
     )
 
 
-def skew_of(one: BrokerFacts) -> int | None:
-    """Return by how many ms a broker's clock is ahead of ours; 0 within what can be known.
+def skew_of(facts: BrokerFacts) -> int | None:
+    """Return by how many ms a broker's clock is ahead of ours; 0 within the precision.
 
-    A broker says when it started and how long it has been running, the latter in whole seconds.
+    A broker reports when it started, and its uptime in whole seconds.
     """
-    boot_ms = one.number("bootTimestamp")
-    found = RUNNING.search(one.runtime.get("runtime", ""))
-    if boot_ms is None or found is None:
+    boot_ms = facts.number("bootTimestamp")
+    match = RUNNING.search(facts.runtime.get("runtime", ""))
+    if boot_ms is None or match is None:
         return None
-    days, hours, minutes, seconds = map(int, found.groups())
+    days, hours, minutes, seconds = map(int, match.groups())
     low_ms = int(boot_ms) + (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000
     high_ms = low_ms + STEP_MS
-    if low_ms > one.answered_ms:
-        return low_ms - one.answered_ms
-    return min(0, high_ms - one.asked_ms)
+    if low_ms > facts.answered_ms:
+        return low_ms - facts.answered_ms
+    return min(0, high_ms - facts.asked_ms)
 
 
 def _slave(master: BrokerFacts, slave: BrokerFacts, limit_size: int) -> Iterator[CheckupFinding]:
     if slave.runtime.get("haState") == DIVERGED:
-        found = "its commit log diverges from its master's"
+        observed = "its commit log diverges from its master's"
         hint = "`store diff` shows where; copy the master's store to it"
-        yield CheckupFinding(CheckupSeverity.ERROR, Check.SLAVE, slave.name, found, hint)
+        yield CheckupFinding(CheckupSeverity.ERROR, Check.SLAVE, slave.name, observed, hint)
         return
     behind = slave_lag(master, slave)
     if behind is not None and behind > limit_size:
-        found = f"{behind} bytes of commit log behind its master"
+        observed = f"{behind} bytes of commit log behind its master"
         hint = "check haSendHeartbeatInterval, the network, and the slave's disk"
-        yield CheckupFinding(CheckupSeverity.WARNING, Check.SLAVE, slave.name, found, hint)
+        yield CheckupFinding(CheckupSeverity.WARNING, Check.SLAVE, slave.name, observed, hint)
 
 
 def slave_lag(master: BrokerFacts, slave: BrokerFacts) -> int | None:
-    """Return how many bytes of commit log a slave lacks; None where one of them says nothing."""
-    ahead, at = master.number("commitLogMaxOffset"), slave.number("commitLogMaxOffset")
-    return None if ahead is None or at is None else max(0, int(ahead - at))
+    """Return how many bytes of commit log a slave lacks; None if one of them does not report it."""
+    master_offset, slave_offset = (
+        master.number("commitLogMaxOffset"),
+        slave.number("commitLogMaxOffset"),
+    )
+    return (
+        None
+        if master_offset is None or slave_offset is None
+        else max(0, int(master_offset - slave_offset))
+    )
 
 
 def route_findings(
@@ -312,52 +323,52 @@ def route_findings(
         configs: what each master has, by broker name.
         asked: the names of the masters that answered.
     """
-    told = {data.broker_name: data for data in route.queue_datas} if route is not None else {}
+    queue_data = {data.broker_name: data for data in route.queue_datas} if route is not None else {}
     for broker, config in sorted(configs.items()):
         subject = f"topic {topic} on {broker}"
-        data = told.get(broker)
+        data = queue_data.get(broker)
         if data is None:
             hint = "the broker registers every 30 s; see its log"
-            found = "the broker has it, but the name server does not"
-            yield CheckupFinding(CheckupSeverity.ERROR, Check.ROUTE, subject, found, hint)
+            observed = "the broker has it, but the name server does not"
+            yield CheckupFinding(CheckupSeverity.ERROR, Check.ROUTE, subject, observed, hint)
             continue
         pairs = (
             ("read queues", data.read_queue_nums, config.read_queue_nums),
             ("write queues", data.write_queue_nums, config.write_queue_nums),
             ("permission", perm_text(data.perm), perm_text(config.perm)),
         )
-        for what, routed, held in pairs:
-            if routed != held:
-                found = f"{what}: {routed} in the route, {held} on the broker"
+        for what, routed, on_broker in pairs:
+            if routed != on_broker:
+                observed = f"{what}: {routed} in the route, {on_broker} on the broker"
                 hint = "wait for the next registration (30 s); `broker write-perm add` if wiped"
-                yield CheckupFinding(CheckupSeverity.WARNING, Check.ROUTE, subject, found, hint)
-    for broker in sorted((set(told) & set(asked)) - set(configs)):
+                yield CheckupFinding(CheckupSeverity.WARNING, Check.ROUTE, subject, observed, hint)
+    for broker in sorted((set(queue_data) & set(asked)) - set(configs)):
         subject = f"topic {topic} on {broker}"
-        found = "the name server has it, but the broker does not"
+        observed = "the name server has it, but the broker does not"
         hint = f"`topic delete {topic}` removes it from the name server"
-        yield CheckupFinding(CheckupSeverity.WARNING, Check.ROUTE, subject, found, hint)
+        yield CheckupFinding(CheckupSeverity.WARNING, Check.ROUTE, subject, observed, hint)
 
 
 def subscription_findings(
     group: str, members: Mapping[str, Mapping[str, str]]
 ) -> Iterator[CheckupFinding]:
-    """Yield the topics that members of a group want differently.
+    """Yield the topics to which the members of a group subscribe differently.
 
     Args:
         members: topic -> expression, by client id; retry topics left out.
     """
-    for topic in sorted({topic for wanted in members.values() for topic in wanted}):
+    for topic in sorted({topic for topics_read in members.values() for topic in topics_read}):
         by_expression: dict[str | None, list[str]] = defaultdict(list)
-        for client_id, wanted in sorted(members.items()):
-            by_expression[wanted.get(topic)].append(client_id)
+        for client_id, topics_read in sorted(members.items()):
+            by_expression[topics_read.get(topic)].append(client_id)
         if len(by_expression) > 1:
-            found = "; ".join(
+            observed = "; ".join(
                 f"{', '.join(who)} want{'s' if len(who) == 1 else ''} {expression or 'nothing'}"
                 for expression, who in by_expression.items()
             )
             hint = "members of a group must have equal subscriptions, or the group misses messages"
             subject = f"group {group}, topic {topic}"
-            yield CheckupFinding(CheckupSeverity.ERROR, Check.SUBSCRIPTION, subject, found, hint)
+            yield CheckupFinding(CheckupSeverity.ERROR, Check.SUBSCRIPTION, subject, observed, hint)
 
 
 def queue_findings(
@@ -378,13 +389,13 @@ def queue_findings(
         count = sum((waiting or {}).get(queue, 0) for queue in left)
         names = ", ".join(f"{queue.broker_name}:{queue.queue_id}" for queue in left[:8])
         more = f" and {len(left) - 8} more" if len(left) > 8 else ""
-        found = f"no member reads {names}{more}" + (
+        observed = f"no member reads {names}{more}" + (
             f"; {count} messages are waiting" if count else ""
         )
         hint = f"see `rebalance show {group} {topic}` and `lock list -g {group}`"
         subject = f"group {group}, topic {topic}"
         severity = CheckupSeverity.ERROR if count else CheckupSeverity.WARNING
-        yield CheckupFinding(severity, Check.QUEUE, subject, found, hint)
+        yield CheckupFinding(severity, Check.QUEUE, subject, observed, hint)
 
 
 def backlog_findings(

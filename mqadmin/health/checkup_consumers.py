@@ -1,15 +1,15 @@
-"""Find groups that consume nothing although everything around them looks well.
+"""Find groups that do not consume although brokers and members look healthy.
 
     member        a member does not answer: its process is frozen, or its network is cut
     offset        a group is ahead of the end, below the first message, or on unreadable queues
-    stuck         a member holds messages and has finished none of them for long
+    stuck         a member has held messages for long without finishing any
     cache         a member's cache is full, so that it pulls no more
-    orderly       an orderly listener gives its queue back again and again
+    orderly       an orderly listener suspends its queue again and again
     lock          a queue is locked by a client that is gone, or read without its lock
-    transaction   half messages wait for a decision for long
+    transaction   half messages have waited for a decision for long
 
-Rule: pure, as ``mqadmin.health.checkup``. A member's times are compared with one another, since
-its clock need not be ours.
+Rule: pure, like ``mqadmin.health.checkup``. A member's times are compared only with each other,
+because its clock may differ from ours.
 """
 
 from collections import defaultdict
@@ -23,7 +23,7 @@ from mqadmin.health.checkup import Check, CheckupFinding, CheckupLimits, Checkup
 from remoting.bodies import ConsumerRunningInfo, MessageQueue, ProcessQueueInfo
 
 POLL_MS_MAX: Final = 20_000
-"""The newest pull of a running push consumer is at most this old: a long poll waits 15 s."""
+"""A running push consumer has pulled within this time, because a long poll waits 15 s."""
 ORDERLY_PROPERTY: Final = "PROP_CONSUMEORDERLY"
 CACHE_COUNT: Final = ("pullThresholdForQueue", 1000)
 CACHE_MIB: Final = ("pullThresholdSizeForQueue", 100)
@@ -35,7 +35,7 @@ WRONG: Final = {
 }
 """The standings that are findings."""
 GROUPS_NAMED_MAX: Final = 3
-"""Groups that a finding about one process names."""
+"""How many groups a finding about one process names."""
 STACK_LINES_MAX: Final = 12
 FRAMES_MIN: Final = 2
 IDLE: Final = ("ThreadPoolExecutor.getTask", "concurrent/futures/thread.py")
@@ -44,7 +44,7 @@ IDLE: Final = ("ThreadPoolExecutor.getTask", "concurrent/futures/thread.py")
 
 @dataclass(frozen=True, slots=True)
 class GroupFacts:
-    """A group that is online or has offsets: what its members said, and where it stands."""
+    """A group that is online or has offsets: the answers of its members, and its positions."""
 
     group: str
     answers: Mapping[str, MemberAnswer]
@@ -52,8 +52,8 @@ class GroupFacts:
 
     @property
     def infos(self) -> dict[str, ConsumerRunningInfo]:
-        """Return what each member said that answered."""
-        return {who: one.info for who, one in self.answers.items() if one.info is not None}
+        """Return the answer of each member that answered."""
+        return {who: answer.info for who, answer in self.answers.items() if answer.info is not None}
 
     @property
     def waiting_count(self) -> int:
@@ -62,7 +62,7 @@ class GroupFacts:
 
 
 def member_findings(facts: Iterable[GroupFacts]) -> Iterator[CheckupFinding]:
-    """Yield the members that do not answer, a finding for a process, and those that can't be asked.
+    """Yield a finding for each process that does not answer or cannot be asked.
 
     One process often has members in many groups, which fall silent together.
     """
@@ -85,20 +85,20 @@ def member_findings(facts: Iterable[GroupFacts]) -> Iterator[CheckupFinding]:
 
 
 def _silent_process(members: Sequence[tuple[GroupFacts, MemberAnswer]]) -> CheckupFinding:
-    """Return the finding of a process that does not answer; its first answer says for how long."""
+    """Return the finding of a silent process; its first answer has the waiting time."""
     first, asked = min(members, key=lambda pair: pair[1].outcome is MemberOutcome.NOT_ASKED)
     groups = {group.group: group for group, _ in members}
     names = ", ".join([*groups][:GROUPS_NAMED_MAX])
     left = len(groups) - GROUPS_NAMED_MAX
     waiting = sum(group.waiting_count for group in groups.values())
-    found = asked.remark
+    observed = asked.remark
     if waiting:
-        found += f"; {waiting} messages wait for the {'groups' if len(groups) > 1 else 'group'}"
+        observed += f"; {waiting} messages wait for the {'groups' if len(groups) > 1 else 'group'}"
     return CheckupFinding(
         CheckupSeverity.ERROR,
         Check.MEMBER,
         f"group {names}{f' and {left} more' if left > 0 else ''}, member {asked.client_id}",
-        found,
+        observed,
         f"its process may be stopped; see `group running {first.group} --client "
         f"{asked.client_id} --jstack`",
         member=asked.client_id,
@@ -106,15 +106,15 @@ def _silent_process(members: Sequence[tuple[GroupFacts, MemberAnswer]]) -> Check
 
 
 def offset_findings(facts: GroupFacts) -> Iterator[CheckupFinding]:
-    """Yield where a group stands so that it misses messages, a finding for topic and standing."""
+    """Yield a finding for each topic and standing in which a group misses messages."""
     by_place: dict[tuple[str, GroupStanding], list[QueuePosition]] = defaultdict(list)
     for position in facts.positions:
         if position.standing in WRONG:
             by_place[position.topic, position.standing].append(position)
     for (topic, standing), positions in sorted(by_place.items()):
         meaning = MEANINGS[standing]
-        names = queue_names([(one.broker, one.queue_id) for one in positions])
-        unread = sum(one.unread_count for one in positions)
+        names = queue_names([(position.broker, position.queue_id) for position in positions])
+        unread = sum(position.unread_count for position in positions)
         noun = "queue" if len(positions) == 1 else "queues"
         yield CheckupFinding(
             WRONG[standing],
@@ -129,31 +129,35 @@ def offset_findings(facts: GroupFacts) -> Iterator[CheckupFinding]:
 def progress_findings(
     facts: GroupFacts, limits: CheckupLimits, *, now_ms: int
 ) -> Iterator[CheckupFinding]:
-    """Yield the members that hold messages and do not get on with them."""
+    """Yield the members that hold messages without finishing them."""
     for who, info in facts.infos.items():
-        held = _held_by_topic(info)
-        stuck = {topic for topic in held if _stuck_ms(info, topic, now_ms) >= limits.stuck_ms}
-        for topic, queues in sorted(held.items()):
+        queues_by_topic = _held_by_topic(info)
+        stuck = {
+            topic for topic in queues_by_topic if _stuck_ms(info, topic, now_ms) >= limits.stuck_ms
+        }
+        for topic, queues in sorted(queues_by_topic.items()):
             subject = f"group {facts.group}, topic {topic}, member {who}"
             count = sum(state.cached_msg_count for state in queues.values())
             where = f"{count} messages cached in {len(queues)} queues"
             hint = f"`group running {facts.group} --client {who} --jstack`"
             if _is_suspended(info, topic):
-                found = f"{where}, and the orderly listener suspends the queue: no message succeeds"
+                observed = (
+                    f"{where}, and the orderly listener suspends the queue: no message succeeds"
+                )
                 yield CheckupFinding(
-                    CheckupSeverity.ERROR, Check.ORDERLY, subject, found, hint, member=who
+                    CheckupSeverity.ERROR, Check.ORDERLY, subject, observed, hint, member=who
                 )
             elif topic in stuck:
                 seconds = _stuck_ms(info, topic, now_ms) // 1000
-                found = f"{where}, none finished for {seconds} s"
+                observed = f"{where}, none finished for {seconds} s"
                 yield CheckupFinding(
-                    CheckupSeverity.ERROR, Check.STUCK, subject, found, hint, member=who
+                    CheckupSeverity.ERROR, Check.STUCK, subject, observed, hint, member=who
                 )
             if full := [queue for queue, state in queues.items() if _is_full(info, state)]:
                 names = queue_names([(queue.broker_name, queue.queue_id) for queue in full])
-                found = f"its cache is full in {names}: the listener is slower than the messages"
+                observed = f"its cache is full in {names}: the listener is slower than the messages"
                 yield CheckupFinding(
-                    CheckupSeverity.WARNING, Check.CACHE, subject, found, hint, member=who
+                    CheckupSeverity.WARNING, Check.CACHE, subject, observed, hint, member=who
                 )
 
 
@@ -165,13 +169,17 @@ def stalled_findings(
     Args:
         later: where the group stood ``elapsed_ms`` after ``facts``.
     """
-    before = {(one.topic, one.broker, one.queue_id): one.consumer_offset for one in facts.positions}
-    waiting = [one for one in later if one.waiting_count]
+    before = {
+        (position.topic, position.broker, position.queue_id): position.consumer_offset
+        for position in facts.positions
+    }
+    waiting = [position for position in later if position.waiting_count]
     moved = any(
-        one.consumer_offset != before.get((one.topic, one.broker, one.queue_id)) for one in later
+        position.consumer_offset != before.get((position.topic, position.broker, position.queue_id))
+        for position in later
     )
     if waiting and not moved:
-        count = sum(one.waiting_count for one in waiting)
+        count = sum(position.waiting_count for position in waiting)
         yield CheckupFinding(
             CheckupSeverity.WARNING,
             Check.STUCK,
@@ -183,10 +191,10 @@ def stalled_findings(
 
 
 def needs_second_look(facts: GroupFacts) -> bool:
-    """Return whether messages wait, and only moving offsets can show that they are consumed.
+    """Return whether messages wait that only moving offsets can prove to be consumed.
 
-    A push consumer says what it holds. Pull consumers of Java, members that pop, and most other
-    languages do not.
+    A push consumer reports what it holds. Java's pull consumers, members that pop, and clients in
+    most other languages do not.
     """
     if not facts.answers or not facts.waiting_count:
         return False
@@ -219,7 +227,7 @@ def lock_findings(
 
 
 def unlocked_findings(facts: GroupFacts) -> Iterator[CheckupFinding]:
-    """Yield the queues that an orderly member has and cannot read without their lock."""
+    """Yield the queues that an orderly member cannot read because it lacks their lock."""
     for who, info in facts.infos.items():
         if info.properties.get(ORDERLY_PROPERTY) != "true":
             continue
@@ -242,7 +250,7 @@ def unlocked_findings(facts: GroupFacts) -> Iterator[CheckupFinding]:
 def half_findings(
     broker: str, ages_ms: Sequence[int], limits: CheckupLimits
 ) -> Iterator[CheckupFinding]:
-    """Yield that half messages of a broker have waited for a decision for too long."""
+    """Yield a finding if half messages of a broker have waited too long for a decision."""
     late = [age for age in ages_ms if age > limits.half_ms]
     if late:
         yield CheckupFinding(
@@ -263,7 +271,7 @@ def queue_names(queues: Sequence[tuple[str, int]]) -> str:
 def listener_stack(jstack: str | None) -> str | None:
     """Return the stack of a thread that runs a listener; None if there is no such thread.
 
-    Java names each line after its thread; our clients print a paragraph for a thread.
+    Java prefixes each line with its thread; our clients print a paragraph for each thread.
     """
     for part in (jstack or "").replace("\r", "").split("\n\n"):
         lines = [line for line in part.split("\n") if line.strip()]
@@ -277,15 +285,15 @@ def _held_by_topic(
     info: ConsumerRunningInfo,
 ) -> dict[str, dict[MessageQueue, ProcessQueueInfo]]:
     """Return the queues in which a member has messages in its cache, by topic."""
-    held: dict[str, dict[MessageQueue, ProcessQueueInfo]] = defaultdict(dict)
+    by_topic: dict[str, dict[MessageQueue, ProcessQueueInfo]] = defaultdict(dict)
     for queue, state in info.mq_table.items():
         if not state.droped and state.cached_msg_count:
-            held[queue.topic][queue] = state
-    return held
+            by_topic[queue.topic][queue] = state
+    return by_topic
 
 
 def _stuck_ms(info: ConsumerRunningInfo, topic: str, now_ms: int) -> int:
-    """Return for how long a member has finished nothing in the queues of a topic that it holds."""
+    """Return how long ago a member last finished a message of a topic whose messages it holds."""
     states = [state for state in info.mq_table.values() if not state.droped]
     seen_ms = max(
         max(state.last_pull_timestamp, state.last_consume_timestamp, state.last_lock_timestamp)

@@ -1,4 +1,4 @@
-"""Gathers what the checks of ``mqadmin.health.checkup`` are made of.
+"""Gather the facts that the checks of ``mqadmin.health.checkup`` judge.
 
     GET_BROKER_CLUSTER_INFO --> GET_BROKER_RUNTIME_INFO on each broker
                             --> settings of topics and groups on each master
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
 
 CHECK_GROUP: Final = "CID_RMQ_SYS_TRANS"
-"""Where the check of a Java broker stands in the half topic (MixAll.CID_SYS_RMQ_TRANS)."""
+"""The group whose offset is the position of a Java broker's check (MixAll.CID_SYS_RMQ_TRANS)."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopicFacts:
-    """A topic as each master has it, by broker name, and as the name server announces it."""
+    """A topic as each master has it (by broker name) and as the name server announces it."""
 
     topic: str
     configs: dict[str, TopicConfig]
@@ -55,38 +55,40 @@ async def brokers(admin: "Admin", now_ms: Callable[[], int]) -> list[BrokerFacts
             return BrokerFacts(place, {}, asked_ms, now_ms(), str(error))
         return BrokerFacts(place, runtime, asked_ms, now_ms())
 
-    found = await each(await all_brokers(admin), ask)
-    listed = {one.place.address for one in found}
-    peers = {peer for one in found for peer in peers_of(one.place, one.runtime)}
-    return found + await each(sorted(peer for peer in peers if peer.address not in listed), ask)
+    facts = await each(await all_brokers(admin), ask)
+    listed = {broker.place.address for broker in facts}
+    peers = {peer for broker in facts for peer in peers_of(broker.place, broker.runtime)}
+    return facts + await each(sorted(peer for peer in peers if peer.address not in listed), ask)
 
 
 def masters_of(facts: Iterable[BrokerFacts]) -> list[ServerNode]:
     """Return the masters that answer, without those that were replaced."""
     return [
-        one.place
-        for one in facts
-        if one.place.broker_id == MASTER and one.error is None and not one.is_fenced
+        broker.place
+        for broker in facts
+        if broker.place.broker_id == MASTER and broker.error is None and not broker.is_fenced
     ]
 
 
 async def topics(admin: "Admin", masters: list[ServerNode], answers: Answers) -> list[TopicFacts]:
-    """Return every topic that a person made, as broker and name server see it."""
+    """Return every topic that users made, as brokers and name server see it."""
     listed = await admin.topic_list()
     tables = await answers.each(masters, lambda place: admin.topic_configs(place.address))
     own = {place.broker for place in masters} | {place.cluster for place in masters}
-    held: dict[str, dict[str, TopicConfig]] = {topic: {} for topic in listed}
+    configs: dict[str, dict[str, TopicConfig]] = {topic: {} for topic in listed}
     for place, table in tables:
         for name, config in table.topics.items():
-            held.setdefault(name, {})[place.broker] = config
-    names = [name for name in sorted(held) if kind_of(name, brokers_and_clusters=own) == "normal"]
+            configs.setdefault(name, {})[place.broker] = config
+    names = [
+        name for name in sorted(configs) if kind_of(name, brokers_and_clusters=own) == "normal"
+    ]
 
     async def ask(name: str) -> TopicFacts:
         try:
             route = await admin.topic_route(name)
         except NoRoute:
-            return TopicFacts(name, held[name], None)
-        return TopicFacts(name, held[name], route)
+            return TopicFacts(name, configs[name], None)
+        return TopicFacts(name, configs[name], route)
 
     return await each(names, ask)
 
@@ -105,28 +107,28 @@ async def namesrvs(admin: "Admin", addresses: Sequence[str]) -> list[NamesrvView
             try:
                 return topic, queues_of(await admin.topic_route_at(address, topic))
             except NotFound:
-                # It was deleted meanwhile.
+                # It has been deleted since it was listed.
                 return topic, {}
 
-        wanted = [topic for topic in sorted(listed) if kind_of(topic) == "normal"]
-        return NamesrvView(address, frozenset(places), dict(await each(wanted, route)))
+        normal_topics = [topic for topic in sorted(listed) if kind_of(topic) == "normal"]
+        return NamesrvView(address, frozenset(places), dict(await each(normal_topics, route)))
 
     return await each(sorted(addresses), ask)
 
 
 async def group_facts(reader: GroupReader, group: str, *, asks_members: bool) -> GroupFacts:
-    """Return what the members of a group say, and where it stands.
+    """Return the answers of a group's members, and its positions.
 
     Args:
-        asks_members: ask them; else nothing is known of any member.
+        asks_members: whether to ask the members; otherwise no answers are known.
     """
     answers = {}
     if asks_members:
         listed = await reader.answers.each(
             reader.nodes, lambda node: reader.admin.consumer_ids(node.address, group)
         )
-        at = {who: node.address for node, members in listed for who in members}
-        answers = await reader.members.ask(group, at)
+        address_of = {who: node.address for node, members in listed for who in members}
+        answers = await reader.members.survey(group, address_of)
     return GroupFacts(group, answers, await reader.positions(group))
 
 
@@ -135,8 +137,8 @@ async def half_message_ages(
 ) -> list[int]:
     """Return for how many ms each half message of a broker has waited, or the oldest of Java's.
 
-    A Java broker has no list of them. Its check moves the offset of a group of its own over what
-    is decided, so that the message there is the oldest that is not.
+    A Java broker does not list them. Its check moves the offset of its own group past decided
+    messages, so the message at that offset is the oldest undecided one.
     """
     view = await admin.open_transactions(place.address)
     if view is not None:
@@ -152,13 +154,13 @@ async def half_message_ages(
 async def undecided_queues(admin: "Admin", address: str) -> list[tuple[MessageQueue, int, int]]:
     """Return the half queues that the check of a Java broker has not passed: where it is, the end.
 
-    The broker moves the offset of its own group over what is decided, and writes what is not
+    The broker moves the offset of its own group past decided messages, and writes undecided ones
     again at the end of the half topic.
     """
     try:
         stats = await admin.topic_stats_at(address, HALF_TOPIC)
     except NotFound:
-        # It has never had a transaction, or has not made its first check of one.
+        # The broker has never had a transaction, or has not checked one yet.
         return []
     offsets = (await admin.all_consumer_offsets(address)).get((HALF_TOPIC, CHECK_GROUP), {})
     spans = [

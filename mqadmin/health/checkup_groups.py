@@ -6,7 +6,7 @@
                  replica that is dead or behind; a broker, the name server and the controller
                  disagree about the master
 
-Rule: pure. What was not answered is reported as a check that could not be run.
+Rule: pure. A missing answer is reported as a check that could not be run.
 """
 
 from collections.abc import Collection, Iterator
@@ -39,9 +39,9 @@ def group_findings(
 
 
 def _finding(
-    severity: CheckupSeverity, check: Check, subject: str, found: str, hint: str
+    severity: CheckupSeverity, check: Check, subject: str, observed: str, hint: str
 ) -> CheckupFinding:
-    return CheckupFinding(severity, check, subject, found, hint)
+    return CheckupFinding(severity, check, subject, observed, hint)
 
 
 def _controllers(looked: ControlledGroups) -> Iterator[CheckupFinding]:
@@ -84,12 +84,12 @@ def _different_controllers(group: ReplicaGroup) -> Iterator[CheckupFinding]:
         for address, table in group.settings.items()
     }
     if len(set(by_broker.values())) > 1:
-        found = "its brokers name different controllers: " + ", ".join(
+        observed = "its brokers name different controllers: " + ", ".join(
             f"{address} names {text or 'none'}" for address, text in sorted(by_broker.items())
         )
         hint = "set controllerAddr alike, and start them again one by one"
         yield _finding(
-            CheckupSeverity.WARNING, Check.CONTROLLER, f"group {group.broker}", found, hint
+            CheckupSeverity.WARNING, Check.CONTROLLER, f"group {group.broker}", observed, hint
         )
 
 
@@ -99,9 +99,9 @@ def _group(
     subject, hint = f"group {group.broker}", STATUS.format(group.broker)
     error = CheckupSeverity.ERROR
     if group.info is None:
-        found = "its brokers run with a controller that does not know it"
+        observed = "its brokers run with a controller that does not know it"
         hint = "do enableControllerMode and controllerAddr fit? see the logs of its brokers"
-        yield _finding(error, Check.REPLICA, subject, found, hint)
+        yield _finding(error, Check.REPLICA, subject, observed, hint)
         return
     master = group.master
     in_sync = [log for log in group.logs if log.is_in_sync]
@@ -110,16 +110,16 @@ def _group(
         hint = f"start one of its in-sync set ({ids}); see `controller elect --help` for --unclean"
         yield _finding(error, Check.REPLICA, subject, "it has no master: sends fail", hint)
     elif not master.is_alive:
-        found = f"its master, {master.name}, is dead, and none was elected"
-        yield _finding(error, Check.REPLICA, subject, found, hint)
+        observed = f"its master, {master.name}, is dead, and none was elected"
+        yield _finding(error, Check.REPLICA, subject, observed, hint)
     yield from _set_size(group, in_sync)
     for log in group.logs:
         yield from _replica(group, log, limits, compared)
     yield from _masters(group, master)
     if group.setting("allAckInSyncStateSet") == "false":
-        found = "a send is acknowledged before the in-sync set has it: a failover may lose some"
+        observed = "a send is acknowledged before the in-sync set has it: a failover may lose some"
         hint = "allAckInSyncStateSet=true in the settings of each broker"
-        yield _finding(CheckupSeverity.INFO, Check.REPLICA, subject, found, hint)
+        yield _finding(CheckupSeverity.INFO, Check.REPLICA, subject, observed, hint)
 
 
 def _set_size(group: ReplicaGroup, in_sync: list[ReplicaLog]) -> Iterator[CheckupFinding]:
@@ -128,16 +128,16 @@ def _set_size(group: ReplicaGroup, in_sync: list[ReplicaLog]) -> Iterator[Checku
     least = int(text) if text.isdecimal() else 1
     behind = [log for log in group.logs if not log.is_in_sync]
     if len(in_sync) < least:
-        found = (
+        observed = (
             f"its in-sync set has {len(in_sync)} of {len(group.logs)} replicas, and "
             f"minInSyncReplicas is {least}: sends are refused"
         )
-        yield _finding(CheckupSeverity.ERROR, Check.REPLICA, subject, found, hint)
+        yield _finding(CheckupSeverity.ERROR, Check.REPLICA, subject, observed, hint)
     elif behind:
-        found = f"its in-sync set has {len(in_sync)} of {len(group.logs)} replicas, without " + (
+        observed = f"its in-sync set has {len(in_sync)} of {len(group.logs)} replicas, without " + (
             ", ".join(log.name for log in behind)
         )
-        yield _finding(CheckupSeverity.WARNING, Check.REPLICA, subject, found, hint)
+        yield _finding(CheckupSeverity.WARNING, Check.REPLICA, subject, observed, hint)
 
 
 def _replica(
@@ -159,13 +159,13 @@ def _replica(
     ):
         behind = (master.end or 0) - (log.end or 0)
         if behind > limits.slave_lag_size:
-            found = f"{behind} bytes of commit log behind its master"
+            observed = f"{behind} bytes of commit log behind its master"
             hint = "see the network, its disk, and haTransferBatchSize"
-            yield _finding(CheckupSeverity.WARNING, Check.REPLICA, subject, found, hint)
+            yield _finding(CheckupSeverity.WARNING, Check.REPLICA, subject, observed, hint)
 
 
 def _masters(group: ReplicaGroup, master: ReplicaLog | None) -> Iterator[CheckupFinding]:
-    """Yield who names another master than the controller does."""
+    """Yield the brokers and routes whose master is not the one that the controller names."""
     error = CheckupSeverity.ERROR
     hint = "wait some seconds after a failover; else see its log: does it reach the controller?"
     named = "none" if master is None else master.name
@@ -173,23 +173,23 @@ def _masters(group: ReplicaGroup, master: ReplicaLog | None) -> Iterator[Checkup
     for log in group.logs:
         subject = f"{group.broker}, {log.name}"
         if log.claims_master and not log.is_master:
-            found = f"it calls itself the master; the controller names {named}"
-            yield _finding(error, Check.REPLICA, subject, found, hint)
+            observed = f"it calls itself the master; the controller names {named}"
+            yield _finding(error, Check.REPLICA, subject, observed, hint)
         elif log.is_master and log.claims_master is False:
-            found = "the controller names it as the master; it calls itself a slave"
-            yield _finding(error, Check.REPLICA, subject, found, hint)
-        # An older epoch is well: a master writes none into its log before its first message.
+            observed = "the controller names it as the master; it calls itself a slave"
+            yield _finding(error, Check.REPLICA, subject, observed, hint)
+        # An older epoch is normal: a master adds its own with its first message.
         if log.newest_epoch is not None and log.newest_epoch > epoch:
-            found = f"its log has epoch {log.newest_epoch}; the controller is at {epoch}"
+            observed = f"its log has epoch {log.newest_epoch}; the controller is at {epoch}"
             yield _finding(
-                error, Check.REPLICA, subject, found, "did the controller lose its records?"
+                error, Check.REPLICA, subject, observed, "did the controller lose its records?"
             )
-    known = {log.address for log in group.logs}
+    addresses = {log.address for log in group.logs}
     for node in group.nodes:
         subject = f"{node.broker} ({node.broker_id}) at {node.address}"
-        if node.address not in known:
-            found = "it is registered at the name server; the controller does not know it"
-            yield _finding(error, Check.REPLICA, subject, found, hint)
+        if node.address not in addresses:
+            observed = "it is registered at the name server; the controller does not know it"
+            yield _finding(error, Check.REPLICA, subject, observed, hint)
         elif node.broker_id == MASTER and (master is None or node.address != master.address):
-            found = f"the name server lists it as the master; the controller names {named}"
-            yield _finding(error, Check.REPLICA, subject, found, hint)
+            observed = f"the name server lists it as the master; the controller names {named}"
+            yield _finding(error, Check.REPLICA, subject, observed, hint)

@@ -1,7 +1,7 @@
 """Compare name servers: they do not talk to each other, so they may differ.
 
     broker-a registers at  A and B        each is asked for its brokers and routes
-    broker-b registers at  A alone   -->  half of the clients do not find its queues
+    broker-b registers at  A only    -->  half of the clients do not find its queues
 
 Rule: pure; the first name server that answers is compared with each other one.
 Their clocks cannot be compared: no request of 4.9 asks a name server for its time.
@@ -21,7 +21,7 @@ Queues = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class NamesrvView:
-    """What one name server says, or why it says nothing.
+    """The answer of one name server, or why there is none.
 
     Attributes:
         routes: queues by broker of each topic.
@@ -36,8 +36,8 @@ class NamesrvView:
 def queues_of(route: TopicRouteData) -> dict[str, Queues]:
     """Return the queues of a route by broker."""
     return {
-        one.broker_name: (one.read_queue_nums, one.write_queue_nums, one.perm)
-        for one in route.queue_datas
+        data.broker_name: (data.read_queue_nums, data.write_queue_nums, data.perm)
+        for data in route.queue_datas
     }
 
 
@@ -59,25 +59,27 @@ def _registered(place: ServerNode, views: Sequence[NamesrvView]) -> Iterator[Che
     if missing:
         there = ", ".join(view.address for view in views if place in view.brokers)
         subject = f"{place.broker} ({place.broker_id}) at {place.address}"
-        found = f"registered at {there}, but not at {', '.join(missing)}"
+        observed = f"registered at {there}, but not at {', '.join(missing)}"
         hint = "check that its namesrvAddr lists them all and that it can reach them"
-        yield CheckupFinding(CheckupSeverity.ERROR, Check.NAMESRV, subject, found, hint)
+        yield CheckupFinding(CheckupSeverity.ERROR, Check.NAMESRV, subject, observed, hint)
 
 
-def _routes(one: NamesrvView, other: NamesrvView) -> Iterator[CheckupFinding]:
+def _routes(first: NamesrvView, second: NamesrvView) -> Iterator[CheckupFinding]:
     # A missing broker is a finding already; its queues would say the same again.
-    both = {place.broker for place in one.brokers} & {place.broker for place in other.brokers}
+    both = {place.broker for place in first.brokers} & {place.broker for place in second.brokers}
     hint = "wait for the next registration (30 s), then use `topic delete` or `write-perm` there"
-    for topic in sorted({*one.routes, *other.routes}):
-        here, there = (view.routes.get(topic, {}) for view in (one, other))
+    for topic in sorted({*first.routes, *second.routes}):
+        here, there = (view.routes.get(topic, {}) for view in (first, second))
         for broker in sorted(both & {*here, *there}):
             if here.get(broker) != there.get(broker):
-                found = (
-                    f"{one.address} has {_text(here.get(broker))}, {other.address} has "
+                observed = (
+                    f"{first.address} has {_text(here.get(broker))}, {second.address} has "
                     f"{_text(there.get(broker))}"
                 )
                 subject = f"topic {topic} on {broker}"
-                yield CheckupFinding(CheckupSeverity.WARNING, Check.NAMESRV, subject, found, hint)
+                yield CheckupFinding(
+                    CheckupSeverity.WARNING, Check.NAMESRV, subject, observed, hint
+                )
 
 
 def _text(queues: Queues | None) -> str:

@@ -4,8 +4,8 @@
        ^   not yet         | holds, or the time is over
        `---- step ---------'
 
-Rule: a condition looks once and changes nothing; waiting is done here alone. What is not
-there yet and a server that does not answer are no reason to stop before the time is over.
+Rule: a condition looks once and changes nothing; only this module waits. It keeps waiting while
+something does not exist yet or a server does not answer, until the time is over.
 """
 
 import asyncio
@@ -44,8 +44,8 @@ class Verdict(Row):
 
     Attributes:
         found, expected: phrases about ``subject``.
-        waited_ms: 0 for a look that is not the last one.
-        missing: which brokers said nothing, and why.
+        waited_ms: 0 for every look but the last.
+        missing: which brokers did not answer, and why.
     """
 
     subject: str
@@ -74,7 +74,7 @@ async def wait_outcome(call: Call, condition: Condition, *, limit_ms: int | None
     """Return the verdict once the condition holds, followed by an error where it does not.
 
     Args:
-        limit_ms: None where the line does not say; then see ``LIMIT``.
+        limit_ms: None if the line does not set it; see ``LIMIT``.
 
     Raises:
         CommandError: what the condition is about cannot be found or asked until the end.
@@ -89,7 +89,7 @@ async def wait_outcome(call: Call, condition: Condition, *, limit_ms: int | None
 
 
 def _outcome(call: Call, verdict: Verdict, otherwise: CommandError) -> Outcome:
-    """Return the verdict with exit code 5 where it holds by what some brokers said alone."""
+    """Return the verdict, with exit code 5 if it holds only by the answers of some brokers."""
     for text in verdict.missing:
         call.warn(text)
     exit_code = PARTLY if verdict.missing else 0
@@ -141,7 +141,7 @@ def lag_at_most(group: str, topic: str | None, *, most: int) -> Condition:
         subject = f"lag of {group}" + (f" in {topic}" if topic else "")
         silent = total.standings[GroupStanding.UNKNOWN]
         if silent and total.waiting_count <= most:
-            # A broker that the group reads from did not answer, so that this is half the truth.
+            # A broker that the group reads from did not answer, so the sum is incomplete.
             raise _incomplete(subject, answers)
         holds = total.is_sure and total.waiting_count <= most
         return Verdict(subject, holds, total.text, f"at most {most}", missing=tuple(unsaid.texts))
@@ -150,7 +150,7 @@ def lag_at_most(group: str, topic: str | None, *, most: int) -> Condition:
 
 
 def _incomplete(subject: str, answers: Answers) -> Incomplete:
-    """Return the error of a question that a broker which did not answer may have decided."""
+    """Return the error for a condition that a silent broker could have decided."""
     reasons = "; ".join(str(error) for error in answers.failed.values())
     return Incomplete(f"{subject} is unknown: {reasons}", hint="`doctor --check address`")
 
@@ -183,27 +183,27 @@ def group_exists(group: str, *, members: int | None) -> Condition:
         unsaid = Unsaid()
         answers = Answers(unsaid)
         try:
-            known = await find_group(admin, group, answers=answers)
+            places = await find_group(admin, group, answers=answers)
         except ItemNotFound:
             return Verdict(f"group {group}", False, ABSENT, expected)
-        count = len({member for at in known for member in at.members})
-        holds = any(at.is_known for at in known) and (members is None or count >= members)
-        found = f"{PRESENT} with {count} members"
+        count = len({member for place in places for member in place.members})
+        holds = any(place.is_known for place in places) and (members is None or count >= members)
+        observed = f"{PRESENT} with {count} members"
         missing = tuple(unsaid.texts)
-        if not any(at.is_known for at in known):
+        if not any(place.is_known for place in places):
             raise _incomplete(f"group {group}", answers)
-        return Verdict(f"group {group}", holds, found, expected, missing=missing)
+        return Verdict(f"group {group}", holds, observed, expected, missing=missing)
 
     return look
 
 
 def messages_between(topic: str, *, least: int, most: int | None) -> Condition:
-    """Return the condition on how many messages the queues of a topic hold together."""
+    """Return the condition on the number of messages in all queues of a topic."""
 
     async def look(call: Call) -> Verdict:
         admin = await call.admin()
         stats = await admin.topic_stats(topic)
-        count = sum(at.max_offset - at.min_offset for at in stats.values())
+        count = sum(ends.max_offset - ends.min_offset for ends in stats.values())
         if most is None:
             expected = f"{least} or more"
         else:
@@ -224,13 +224,13 @@ def brokers_answer(broker: str | None, *, count: int) -> Condition:
             for place in await all_brokers(admin)
             if broker in (None, place.broker, place.address)
         ]
-        told = await asyncio.gather(
+        answers = await asyncio.gather(
             *(admin.broker_runtime(place.address) for place in places), return_exceptions=True
         )
-        answered = sum(isinstance(one, dict) for one in told)
+        answered = sum(isinstance(answer, dict) for answer in answers)
         subject = "any broker" if broker is None else f"broker {broker}"
-        found = f"registered {len(places)} times, with {answered} answers"
-        return Verdict(subject, answered >= count, found, f"at least {count} answers")
+        observed = f"registered {len(places)} times, with {answered} answers"
+        return Verdict(subject, answered >= count, observed, f"at least {count} answers")
 
     return look
 

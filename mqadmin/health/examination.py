@@ -1,9 +1,9 @@
-"""One examination of a cluster: gathers the facts and runs the checks over them.
+"""One examination of a cluster: gather the facts and run the checks over them.
 
     facts (mqadmin.health.checkup_facts)  -->  checks (mqadmin.health.checkup, checkup_consumers)
                                           -->  findings, and the checks that could not be run
 
-Rule: only what the chosen checks need is asked, and what is not answered is never taken for well.
+Rule: only what the chosen checks need is asked, and a missing answer never counts as healthy.
 """
 
 import asyncio
@@ -43,9 +43,9 @@ if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
 
 SECOND_LOOK_S: Final = 6.0
-"""A consumer commits every 5 s, so that offsets that stand still for longer are not consumed."""
+"""A consumer commits every 5 s, so offsets that do not move for longer are not consumed."""
 STACKED: Final = frozenset({Check.STUCK, Check.ORDERLY})
-"""Checks whose findings have the stack of the listener."""
+"""Checks whose findings include the stack of the listener."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,22 +69,24 @@ async def examine(call: Call, limits: CheckupLimits, checks: Collection[Check]) 
             "no broker is registered",
             hint="check that the broker is running and registers with this name server",
         )
-    found = list(checkup.broker_findings(brokers, limits))
+    observed = list(checkup.broker_findings(brokers, limits))
     masters = checkup_facts.masters_of(brokers)
     if REPLICA_CHECKS & set(checks):
-        found += await _look_at_replicas(admin, brokers, limits)
+        observed += await _look_at_replicas(admin, brokers, limits)
     examiner = _Examiner(call, limits, set(checks), masters)
-    found += await examiner.run()
-    # A broker that does not answer is asked nothing more, so that its groups are not known.
-    if silent := [one for one in brokers if one.error is not None and not one.is_fenced]:
-        names = ", ".join(one.name for one in silent)
-        found += [
+    observed += await examiner.run_checks()
+    # A silent broker is not asked again, so its groups are unknown.
+    if silent := [
+        broker for broker in brokers if broker.error is not None and not broker.is_fenced
+    ]:
+        names = ", ".join(broker.name for broker in silent)
+        observed += [
             checkup.not_run(check, names, "the state of this broker is unknown")
             for check in sorted({Check.ROUTE, Check.TRANSACTION, *GROUP_CHECKS} & examiner.checks)
         ]
     findings = sorted(
-        (one for one in found if one.check in checks),
-        key=lambda one: (SEVERITIES.index(one.severity), one.check, one.subject),
+        (finding for finding in observed if finding.check in checks),
+        key=lambda finding: (SEVERITIES.index(finding.severity), finding.check, finding.subject),
     )
     return Examination(brokers, findings)
 
@@ -93,7 +95,7 @@ async def _look_at_replicas(
     admin: "Admin", brokers: Iterable[BrokerFacts], limits: CheckupLimits
 ) -> list[CheckupFinding]:
     """Return what is wrong with the groups that controllers lead."""
-    answering = sorted(one.place for one in brokers if one.error is None)
+    answering = sorted(broker.place for broker in brokers if broker.error is None)
     looked = await controlled_groups(admin, answering)
     return list(
         checkup_groups.group_findings(looked, limits, compared=[node.address for node in answering])
@@ -112,15 +114,15 @@ class _Examiner:
         self._masters = masters
         self._found: list[CheckupFinding] = []
 
-    async def run(self) -> list[CheckupFinding]:
-        """Run the chosen ones and return what they found."""
+    async def run_checks(self) -> list[CheckupFinding]:
+        """Run the chosen checks and return their findings."""
         checks = self.checks
         if Check.NAMESRV in checks:
             addresses = (await self._call.client()).namesrv_addresses
             if len(addresses) > 1:
                 admin = await self._call.admin()
                 self._found += namesrv_findings(await checkup_facts.namesrvs(admin, addresses))
-        # Without a master that answers there already is an error, and no one to ask.
+        # Without a master that answers there is an error already, and no server to ask.
         if self._masters:
             if Check.ROUTE in checks:
                 await self._attempt({Check.ROUTE}, self._look_at_routes)
@@ -133,7 +135,7 @@ class _Examiner:
     async def _attempt(
         self, checks: Collection[Check], look: Callable[[Answers], Awaitable[None]]
     ) -> None:
-        """Run checks; where a broker fails them they are reported as not run."""
+        """Run checks; if a broker fails to answer, they are reported as not run."""
         unsaid = Unsaid()
         try:
             await look(Answers(unsaid))
@@ -181,25 +183,27 @@ class _Examiner:
                 )
             await self._judge_members(reader, group)
         await self._look_again(
-            [one for one in facts if checkup_consumers.needs_second_look(one)], answers, started_ms
+            [group for group in facts if checkup_consumers.needs_second_look(group)],
+            answers,
+            started_ms,
         )
         self._found += checkup_consumers.member_findings(facts)
         if Check.LOCK in self.checks:
-            await self._look_at_locks(reader, {one.group: one.answers for one in facts})
+            await self._look_at_locks(reader, {group.group: group.answers for group in facts})
         self._found += self._unanswered(facts)
 
     async def _judge_members(self, reader: GroupReader, group: GroupFacts) -> None:
-        """Run the checks of one group that need what its members say."""
+        """Run the checks of one group that need the answers of its members."""
         now_ms = self._call.now_ms()
-        wanted = {who: subscriptions_of(info) for who, info in group.infos.items()}
-        self._found += checkup.subscription_findings(group.group, wanted)
+        subscriptions = {who: subscriptions_of(info) for who, info in group.infos.items()}
+        self._found += checkup.subscription_findings(group.group, subscriptions)
         self._found += checkup_consumers.unlocked_findings(group)
         for finding in checkup_consumers.progress_findings(group, self._limits, now_ms=now_ms):
             if finding.check in STACKED & self.checks and finding.member is not None:
                 finding = replace(finding, stack=await _stack(reader, group, finding.member))
             self._found.append(finding)
         if Check.QUEUE in self.checks and _shares_queues(group):
-            topics = sorted({topic for topics in wanted.values() for topic in topics})
+            topics = sorted({topic for topics in subscriptions.values() for topic in topics})
             for topic in topics:
                 await self._look_at_queues(reader, group, topic)
 
@@ -210,14 +214,14 @@ class _Examiner:
                 group.group,
                 topic,
                 asked=reader.members,
-                known=False,
+                is_known=False,
                 answers=reader.answers,
             )
         except NoRoute:
             return
         waiting = {
-            MessageQueue(one.topic, one.broker, one.queue_id): one.waiting_count
-            for one in group.positions
+            MessageQueue(position.topic, position.broker, position.queue_id): position.waiting_count
+            for position in group.positions
         }
         self._found += checkup.queue_findings(
             group.group, topic, now.queues, read=now.owners.keys(), waiting=waiting
@@ -226,7 +230,7 @@ class _Examiner:
     async def _look_again(
         self, groups: list[GroupFacts], answers: Answers, started_ms: int
     ) -> None:
-        """Look a second time at groups of which only moving offsets say that they consume."""
+        """Look a second time at groups that only moving offsets can prove to consume."""
         if Check.STUCK not in self.checks or not groups:
             return
         await asyncio.sleep(SECOND_LOOK_S - min(SECOND_LOOK_S, self._elapsed_ms(started_ms) / 1000))
@@ -248,7 +252,7 @@ class _Examiner:
             try:
                 locks = await reader.admin.lock_table(node.address)
             except PASSED_OVER:
-                # A Java broker has no such request: there only members say what they locked.
+                # A Java broker does not support this request; its members report their locks.
                 continue
             now_ms = self._call.now_ms()
             self._found += checkup_consumers.lock_findings(
@@ -260,11 +264,11 @@ class _Examiner:
             )
 
     def _unanswered(self, facts: Iterable[GroupFacts]) -> list[CheckupFinding]:
-        """Return the checks that lack what members did not say, a finding for each check."""
+        """Return a finding for each check that lacks answers of members."""
         silent = {
-            one.group: sum(answer.is_silent for answer in one.answers.values())
-            for one in facts
-            if any(answer.is_silent for answer in one.answers.values())
+            group.group: sum(answer.is_silent for answer in group.answers.values())
+            for group in facts
+            if any(answer.is_silent for answer in group.answers.values())
         }
         if not silent:
             return []
@@ -296,7 +300,7 @@ def _waiting(group: GroupFacts) -> dict[str, int]:
 def _shares_queues(group: GroupFacts) -> bool:
     """Return whether members read queues that they share out, and say which.
 
-    A member that broadcasts reads every queue. One that pulls by itself says nothing of queues.
+    A member that broadcasts reads every queue. A pull consumer does not report its queues.
     """
     infos = group.infos.values()
     broadcasts = any(info.properties.get("messageModel") == "BROADCASTING" for info in infos)
@@ -305,10 +309,10 @@ def _shares_queues(group: GroupFacts) -> bool:
 
 
 async def _stack(reader: GroupReader, group: GroupFacts, member: str) -> str | None:
-    """Return the stack of a member's listener, where the member tells it."""
+    """Return the stack of a member's listener, if the member reports it."""
     for node in reader.nodes:
         if member in await reader.admin.consumer_ids(node.address, group.group):
-            answers = await reader.members.ask(group.group, {member: node.address}, jstack=True)
+            answers = await reader.members.survey(group.group, {member: node.address}, jstack=True)
             info = answers[member].info
             return checkup_consumers.listener_stack(info.jstack if info else None)
     return None

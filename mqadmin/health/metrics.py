@@ -3,7 +3,7 @@
     GET_BROKER_RUNTIME_INFO  "putTps": "5.0 4.0 3.0"  -->  rocketmq_brokeruntime_put_tps10 5.0
                                                             rocketmq_brokeruntime_put_tps60 4.0
 
-Rule: pure; a number that a broker does not report is left out, never zero.
+Rule: pure; a number that a broker does not report is omitted, never zero.
 
 Source: names and labels of the metrics of rocketmq-exporter 0.0.3.
 """
@@ -58,7 +58,7 @@ AVERAGES: Final = {
     "getmiss_tps": "getMissTps",
     "put_tps": "putTps",
 }
-"""Three numbers in one text: over 10, 60 and 600 seconds."""
+"""Rates that are three numbers in one text: over 10, 60 and 600 seconds."""
 SPANS: Final = ("10", "60", "600")
 BANDS: Final = {
     "<=0ms": "0ms",
@@ -83,7 +83,7 @@ CAPACITY: Final = re.compile(r"Total : ([^,]+), Free : (.+?)\.?$")
 
 @dataclass(slots=True)
 class Family:
-    """One metric: its labels, and a value by their values."""
+    """One metric: the names of its labels, and its values by the labels' values."""
 
     name: str
     labels: tuple[str, ...]
@@ -97,7 +97,7 @@ class Families:
     made: dict[str, Family] = field(default_factory=dict)
 
     def add(self, name: str, value: float | None, **labels: str) -> None:
-        """Add a value; None is left out."""
+        """Add a value unless it is None."""
         if value is None or not math.isfinite(value):
             return
         family = self.made.setdefault(name, Family(name, tuple(labels)))
@@ -105,23 +105,23 @@ class Families:
 
     def raise_to(self, name: str, value: float, **labels: str) -> None:
         """Add a value unless there is a greater one."""
-        known = self.made.get(name)
-        before = known.values.get(tuple(labels.values())) if known is not None else None
+        family = self.made.get(name)
+        before = family.values.get(tuple(labels.values())) if family is not None else None
         self.add(name, value if before is None else max(before, value), **labels)
 
     def sum_up(self, name: str, value: float, **labels: str) -> None:
         """Add a value to the present one."""
-        known = self.made.get(name)
-        before = known.values.get(tuple(labels.values()), 0.0) if known is not None else 0.0
+        family = self.made.get(name)
+        before = family.values.get(tuple(labels.values()), 0.0) if family is not None else 0.0
         self.add(name, before + value, **labels)
 
 
-def add_runtime(out: Families, one: BrokerFacts) -> None:
+def add_runtime(out: Families, facts: BrokerFacts) -> None:
     """Add everything that a broker's runtime table says."""
-    table = one.runtime
+    table = facts.runtime
     labels = {
-        "cluster": one.place.cluster,
-        "brokerIP": one.place.address,
+        "cluster": facts.place.cluster,
+        "brokerIP": facts.place.address,
         "brokerHost": "",
         "des": table.get("brokerVersionDesc", ""),
         "boottime": table.get("bootTimestamp", ""),
@@ -152,7 +152,7 @@ def _runtime(table: Mapping[str, str]) -> Iterator[tuple[str, float | None]]:
 def add_replica_groups(out: Families, looked: ControlledGroups) -> None:
     """Add what is known of controllers and of the groups that they lead.
 
-    There is no such metric in rocketmq-exporter, so the names are ours.
+    rocketmq-exporter does not have such metrics, so the names are ours.
     """
     for view in looked.controllers:
         out.add("mqadmin_controller_up", int(view.error is None), controller=view.address)
@@ -193,5 +193,5 @@ def number(text: str | None) -> float | None:
 
 def size(text: str | None) -> float | None:
     """Return the bytes of ``17 B`` or ``1.7 GiB``."""
-    found = SIZE.match(text or "")
-    return float(found[1]) * 1024.0 ** UNITS.index(found[2]) if found is not None else None
+    match = SIZE.match(text or "")
+    return float(match[1]) * 1024.0 ** UNITS.index(match[2]) if match is not None else None

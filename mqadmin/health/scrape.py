@@ -5,10 +5,9 @@
     topics    last offsets, statistics, retry and dead-letter topics apart
     groups    lag, offsets, members, and the rates that each member reports
 
-Rule: numbers of a broker or member that does not answer are left out, and a metric says so
-(``mqadmin_…``), and the rest is exported. The delay of a group is the age of the last message it
-read, where something
-is left: no message is fetched.
+Rule: numbers of a broker or member that does not answer are omitted, a metric (``mqadmin_…``)
+reports that, and the rest is exported. While a group has messages left, its delay is the age of
+the last message that it read; no message is fetched.
 """
 
 import asyncio
@@ -57,13 +56,13 @@ class Scrape:
         self._members_asked = MemberSurvey(admin, now_ms)
         self.out = Families()
 
-    async def run(self) -> Families:
+    async def collect(self) -> Families:
         """Ask everything and return the metrics."""
         facts = await brokers(self._admin, self._now_ms)
-        for one in facts:
-            add_runtime(self.out, one)
+        for broker in facts:
+            add_runtime(self.out, broker)
         self._add_slaves(facts)
-        nodes = sorted(one.place for one in facts if one.error is None)
+        nodes = sorted(broker.place for broker in facts if broker.error is None)
         add_replica_groups(self.out, await controlled_groups(self._admin, nodes))
         for place in masters_of(facts):
             await self._broker(place)
@@ -72,16 +71,18 @@ class Scrape:
         return self.out
 
     def _add_slaves(self, facts: Sequence[BrokerFacts]) -> None:
-        masters = {one.place.broker: one for one in facts if one.place.broker_id == MASTER}
-        for one in facts:
-            master = masters.get(one.place.broker)
-            if master is not None and one.place.broker_id != MASTER:
+        masters = {
+            broker.place.broker: broker for broker in facts if broker.place.broker_id == MASTER
+        }
+        for broker in facts:
+            master = masters.get(broker.place.broker)
+            if master is not None and broker.place.broker_id != MASTER:
                 self.out.add(
                     "rocketmq_broker_commitlog_diff",
-                    slave_lag(master, one),
-                    cluster=one.place.cluster,
-                    brokerIP=one.place.address,
-                    broker=one.place.broker,
+                    slave_lag(master, broker),
+                    cluster=broker.place.cluster,
+                    brokerIP=broker.place.address,
+                    broker=broker.place.broker,
                 )
 
     async def _broker(self, place: ServerNode) -> None:
@@ -106,13 +107,13 @@ class Scrape:
     async def _statistic(
         self, place: ServerNode, name: str, key: str, *, total: bool = False
     ) -> float | None:
-        """Return rate or sum of the last minute; None where nothing was counted."""
+        """Return the rate or sum of the last minute; None if nothing was counted."""
         async with self._gate:
             try:
-                told = await self._admin.broker_stats(place.address, name, key)
+                data = await self._admin.broker_stats(place.address, name, key)
             except BrokerRefused:
                 return None
-        minute = told.stats_minute
+        minute = data.stats_minute
         if minute is None:
             return None
         return minute.sum if total else minute.tps
@@ -126,9 +127,9 @@ class Scrape:
             try:
                 stats = await self._admin.topic_stats_at(place.address, topic)
             except BrokerRefused:
-                # System topics have settings and no queues.
+                # System topics have settings but no queues.
                 return
-        end = sum(at.max_offset for at in stats.values())
+        end = sum(ends.max_offset for ends in stats.values())
         where = {"cluster": place.cluster, "broker": place.broker}
         if topic.startswith(RETRY_PREFIX):
             self.out.add("rocketmq_topic_retry_offset", end, **where, topic=topic)
@@ -142,13 +143,13 @@ class Scrape:
             await self._add_statistics(TOPIC_STATISTICS, place, topic, **where, topic=topic)
 
     async def _groups(self, place: ServerNode) -> None:
-        told, table = await asyncio.gather(
+        stats_body, table = await asyncio.gather(
             self._admin.broker_consume_stats(place.address),
             self._admin.topic_configs(place.address),
         )
         by_group = [
             (group, stats)
-            for part in told.consume_stats_list
+            for part in stats_body.consume_stats_list
             for group, stats in part.items()
             if not is_system(group)
         ]
@@ -164,12 +165,12 @@ class Scrape:
         topics: Mapping[str, TopicConfig],
     ) -> None:
         members = await self._members(place, group)
-        found = members.connection_set
+        connections = members.connection_set
         self.out.raise_to(
             "rocketmq_group_count",
-            len(found),
-            caddr=",".join(one.client_addr or "" for one in found),
-            localaddr=",".join(one.client_id or "" for one in found),
+            len(connections),
+            caddr=",".join(each.client_addr or "" for each in connections),
+            localaddr=",".join(each.client_id or "" for each in connections),
             group=group,
         )
         model = members.message_model or MessageModel.CLUSTERING
@@ -180,7 +181,7 @@ class Scrape:
             ]
             for topic in sorted({queue.topic for queue in one.offset_table}):
                 own = [position for position in positions if position.topic == topic]
-                self._add_progress(place, own, model, len(found))
+                self._add_progress(place, own, model, len(connections))
                 where = {"cluster": place.cluster, "broker": place.broker}
                 tps = one.consume_tps
                 self.out.add("rocketmq_group_consume_tps", tps, **where, topic=topic, group=group)
@@ -189,7 +190,7 @@ class Scrape:
         rest = await uncommitted_positions(self._admin, place, members, known, topics, group=group)
         for topic in dict.fromkeys(position.topic for position in rest):
             own = [position for position in rest if position.topic == topic]
-            self._add_progress(place, own, model, len(found))
+            self._add_progress(place, own, model, len(connections))
         await self._add_clients(place, group, members)
 
     async def _members(self, place: ServerNode, group: str) -> ConsumerConnection:
@@ -197,7 +198,7 @@ class Scrape:
             try:
                 return await self._admin.consumer_connection(place.address, group)
             except BrokerRefused:
-                # Nobody is online.
+                # The group has no members online.
                 return ConsumerConnection()
 
     def _add_progress(
@@ -206,11 +207,11 @@ class Scrape:
         """Add where a group stands in one topic on one broker."""
         group, topic = positions[0].group, positions[0].topic
         total = StandingTotal.of(positions)
-        read = sum(one.consumer_offset or 0 for one in positions)
+        read = sum(position.consumer_offset or 0 for position in positions)
         delays_ms = [
-            self._now_ms() - one.last_consumed_ms
-            for one in positions
-            if one.waiting_count > 0 and one.last_consumed_ms > 0
+            self._now_ms() - position.last_consumed_ms
+            for position in positions
+            if position.waiting_count > 0 and position.last_consumed_ms > 0
         ]
         name = {RETRY_PREFIX: "rocketmq_group_retrydiff", DLQ_PREFIX: "rocketmq_group_dlqdiff"}.get(
             topic[: topic.find("%", 1) + 1] if topic.startswith("%") else "", "rocketmq_group_diff"
@@ -242,9 +243,11 @@ class Scrape:
     async def _add_clients(
         self, place: ServerNode, group: str, members: ConsumerConnection
     ) -> None:
-        addresses = {one.client_id: one.client_addr for one in members.connection_set}
-        at = {client_id: place.address for client_id in addresses if client_id is not None}
-        for client_id, answer in (await self._members_asked.ask(group, at)).items():
+        addresses = {
+            connection.client_id: connection.client_addr for connection in members.connection_set
+        }
+        address_of = {client_id: place.address for client_id in addresses if client_id is not None}
+        for client_id, answer in (await self._members_asked.survey(group, address_of)).items():
             labels = {
                 "clientAddr": addresses[client_id] or "",
                 "clientId": client_id,
@@ -252,7 +255,7 @@ class Scrape:
             }
             if answer.outcome is not MemberOutcome.UNABLE:
                 self.out.add("mqadmin_client_answers", int(not answer.is_silent), **labels)
-            # An old member, or one in another language, does not say.
+            # Old clients and those in other languages do not report it.
             for topic, speed in answer.info.status_table.items() if answer.info else ():
                 for name, value in (
                     ("consume_fail_msg_count", speed.consume_failed_msgs),

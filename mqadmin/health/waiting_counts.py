@@ -1,12 +1,12 @@
 """How many messages of a topic still wait: delayed, timer and half messages.
 
-    delayed    entries of SCHEDULE_TOPIC_XXXX behind the broker's place in each level, read one by
-               one, since no request counts them by topic
+    delayed    entries of SCHEDULE_TOPIC_XXXX behind the broker's position in each level, read one
+               by one, because no request counts them by topic
     timer      GET_TIMER_METRICS: counts by topic; a broker of 4.9 has no timer messages
-    half       GET_OPEN_TRANSACTIONS of our broker; the half topic of a Java broker says how many
-               there are at most, of all topics together
+    half       GET_OPEN_TRANSACTIONS of our broker; the half topic of a Java broker gives an upper
+               bound for all topics together
 
-Rule: reading is bounded. A count that did not get to the end says "at least".
+Rule: reading is bounded. A count that did not reach the end says "at least".
 """
 
 import asyncio
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
 
 DELAYED_READ_MAX: Final = 5_000
-"""Delayed messages of any topic that are read at one broker."""
+"""How many delayed messages are read at one broker, of any topic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class WaitingCounts:
     """How many messages of a topic wait, over all brokers that were asked.
 
     Attributes:
-        delayed_complete, half_complete: False where there may be more.
+        delayed_complete, half_complete: False if there may be more.
         unknown: what could not be found out, as texts.
     """
 
@@ -105,9 +105,9 @@ async def _delayed(
     try:
         stats = await admin.topic_stats_at(node.address, SCHEDULE_TOPIC)
     except NotFound:
-        # No message has ever been delayed there.
+        # No message was ever delayed at this broker.
         return WaitingCounts()
-    # A level that has delivered nothing yet has no place.
+    # A level that has not delivered a message yet has no position.
     places = await admin.delay_offsets(node.address)
     count, read_count = 0, 0
     for queue, ends in stats.items():

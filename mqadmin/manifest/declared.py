@@ -77,10 +77,10 @@ class Section(Generic[T]):
         shown: dict[str, Setting] = {}
         for name, spot in self.fields.items():
             said = getattr(value, spot)
-            found = self.defaults[name] if said is None else said
+            setting = self.defaults[name] if said is None else said
             if name == "perm":
-                found = perm_text(int(said))
-            shown[name] = sorted(found) if isinstance(found, list) else found
+                setting = perm_text(int(said))
+            shown[name] = sorted(setting) if isinstance(setting, list) else setting
         return shown
 
     def apply_to(self, old: T | None, name: str, settings: Settings) -> T:
@@ -112,8 +112,8 @@ class Section(Generic[T]):
                 hint = did_you_mean(str(key), example, "one of " + ", ".join(example))
                 raise Usage(f"{where}: unknown setting {key!r}", hint=hint)
             if type(value) is not type(example[key]):
-                wanted = type(example[key]).__name__
-                raise Usage(f"{where}: {key} is {value!r}, expected {wanted}")
+                type_name = type(example[key]).__name__
+                raise Usage(f"{where}: {key} is {value!r}, expected {type_name}")
             if isinstance(value, list):
                 checked[key] = sorted(str(item) for item in value)
             else:
@@ -156,10 +156,10 @@ def collapse(manifest: Manifest, brokers: Iterable[str]) -> Manifest:
     made: Manifest = {}
     for section, entries in manifest.items():
         out = made.setdefault(section, {})
-        for name, held in sorted(entries.items()):
-            values = list(held.values())
-            alike = set(held) == every and all(value == values[0] for value in values)
-            out[name] = {EVERY: values[0]} if alike else dict(sorted(held.items()))
+        for name, by_broker in sorted(entries.items()):
+            values = list(by_broker.values())
+            alike = set(by_broker) == every and all(value == values[0] for value in values)
+            out[name] = {EVERY: values[0]} if alike else dict(sorted(by_broker.items()))
     return made
 
 
@@ -172,10 +172,10 @@ def expand(manifest: Manifest, brokers: Iterable[str]) -> Manifest:
     made: Manifest = {}
     for section, entries in manifest.items():
         out = made.setdefault(section, {})
-        for name, held in entries.items():
-            base = held.get(EVERY)
+        for name, by_broker in entries.items():
+            base = by_broker.get(EVERY)
             out[name] = {} if base is None else dict.fromkeys(every, base)
-            for broker, settings in held.items():
+            for broker, settings in by_broker.items():
                 if broker != EVERY:
                     out[name][broker] = {**(base or {}), **settings}
     return made
@@ -190,9 +190,11 @@ def with_brokers(manifest: Manifest, names: Mapping[str, str]) -> Manifest:
     made: Manifest = {}
     for section, entries in manifest.items():
         out = made.setdefault(section, {})
-        for name, held in entries.items():
-            out[name] = {names.get(broker, broker): one for broker, one in held.items()}
-            if len(out[name]) < len(held):
+        for name, by_broker in entries.items():
+            out[name] = {
+                names.get(broker, broker): settings for broker, settings in by_broker.items()
+            }
+            if len(out[name]) < len(by_broker):
                 raise Usage(
                     f"{section}: {name}: two brokers map to the same broker",
                     hint="map each broker to a different broker",
@@ -208,28 +210,30 @@ def read_document(document: object, *, source: str) -> Manifest:
     """
     if not isinstance(document, Mapping):
         raise Usage(f"{source}: expected sections, found {type(document).__name__}")
-    known = {section.name: section for section in SECTIONS}
+    sections = {section.name: section for section in SECTIONS}
     manifest: Manifest = {}
     for title, entries in document.items():
-        section = known.get(title)
+        section = sections.get(title)
         if section is None:
-            raise Usage(f"{source}: unknown section {title!r}", hint="one of " + ", ".join(known))
+            raise Usage(
+                f"{source}: unknown section {title!r}", hint="one of " + ", ".join(sections)
+            )
         if not isinstance(entries or {}, Mapping):
             raise Usage(f"{source}: {title}: expected names, found {reprlib.repr(entries)}")
         out = manifest.setdefault(title, {})
-        for name, held in (entries or {}).items():
+        for name, by_broker in (entries or {}).items():
             where = f"{source}: {title}: {name}"
             if not isinstance(name, str):
                 # In YAML the words on, no and null are not text either.
                 raise Usage(f"{where}: the name is not a string", hint="put the name in quotes")
-            if not isinstance(held, Mapping):
+            if not isinstance(by_broker, Mapping):
                 raise Usage(
-                    f"{where}: expected brokers, found {reprlib.repr(held)}",
+                    f"{where}: expected brokers, found {reprlib.repr(by_broker)}",
                     hint="such as '*': {...}",
                 )
             out[name] = {
                 str(broker): section.check(f"{where}: {broker}", settings)
-                for broker, settings in held.items()
+                for broker, settings in by_broker.items()
             }
     return manifest
 
@@ -252,9 +256,9 @@ def differences(left: Manifest, right: Manifest) -> Iterator[Difference]:
     A setting that only one side names is not a difference: the other side leaves it open.
     """
     for section in sorted({*left, *right}):
-        one, other = left.get(section, {}), right.get(section, {})
-        for name in sorted({*one, *other}):
-            here, there = _aligned(one.get(name, {}), other.get(name, {}))
+        left_entries, right_entries = left.get(section, {}), right.get(section, {})
+        for name in sorted({*left_entries, *right_entries}):
+            here, there = _aligned(left_entries.get(name, {}), right_entries.get(name, {}))
             for broker in sorted({*here, *there}):
                 a, b = here.get(broker), there.get(broker)
                 if a is None or b is None:
@@ -269,11 +273,11 @@ def differences(left: Manifest, right: Manifest) -> Iterator[Difference]:
 
 
 def _aligned(
-    one: Mapping[str, Settings], other: Mapping[str, Settings]
+    left: Mapping[str, Settings], right: Mapping[str, Settings]
 ) -> tuple[Mapping[str, Settings], Mapping[str, Settings]]:
     """Return both with ``EVERY`` of one side spelled out as the brokers of the other."""
-    if EVERY in one and other and EVERY not in other:
-        return dict.fromkeys(other, one[EVERY]), other
-    if EVERY in other and one and EVERY not in one:
-        return one, dict.fromkeys(one, other[EVERY])
-    return one, other
+    if EVERY in left and right and EVERY not in right:
+        return dict.fromkeys(right, left[EVERY]), right
+    if EVERY in right and left and EVERY not in left:
+        return left, dict.fromkeys(left, right[EVERY])
+    return left, right

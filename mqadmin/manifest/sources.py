@@ -78,9 +78,11 @@ async def of_cluster(admin: "Admin", nodes: list[ServerNode]) -> Manifest:
         except ServerRefused:
             # A broker without access control has no accounts.
             continue
-        for one in accounts:
-            held = manifest.setdefault(ACCOUNTS.name, {}).setdefault(one.access_key or "", {})
-            held[node.broker] = ACCOUNTS.describe(one)
+        for account in accounts:
+            accounts_by_broker = manifest.setdefault(ACCOUNTS.name, {}).setdefault(
+                account.access_key or "", {}
+            )
+            accounts_by_broker[node.broker] = ACCOUNTS.describe(account)
     return manifest
 
 
@@ -169,12 +171,12 @@ async def source(call: Call, text: str | None, *, cluster: str | None = None) ->
     return Source(name, collapse(await of_cluster(admin, nodes), brokers), brokers)
 
 
-def align(one: Source, other: Source) -> tuple[Manifest, Manifest]:
+def align(left: Source, right: Source) -> tuple[Manifest, Manifest]:
     """Return both manifests, a file's spelled out for the brokers of the cluster beside it."""
-    return _beside(one, other), _beside(other, one)
+    return _beside(left, right), _beside(right, left)
 
 
-def _beside(one: Source, other: Source) -> Manifest:
-    if one.brokers is None and other.brokers is not None:
-        return collapse(expand(one.manifest, other.brokers), other.brokers)
-    return one.manifest
+def _beside(source: Source, other: Source) -> Manifest:
+    if source.brokers is None and other.brokers is not None:
+        return collapse(expand(source.manifest, other.brokers), other.brokers)
+    return source.manifest

@@ -1,10 +1,10 @@
-"""Messages of a topic read from brokers: queue by queue, from a place to where its end is now.
+"""Read messages of a topic from brokers, queue by queue, up to the present end.
 
     queues -> where each begins and ends -> PULL_MESSAGE -> RecordFilter -> messages
 
-Rule: nothing is committed, so consumers do not notice; the end is read before the first pull,
-so that a topic that is written to all the time is read to an end too. One queue is read
-after the other, so that an interrupted reader can continue.
+Rule: nothing is committed, so consumers do not notice. The end is read before the first pull, so
+that reading also ends for a topic that is written to all the time. Queues are read one after the
+other, so that an interrupted reader can continue.
 """
 
 import asyncio
@@ -35,12 +35,16 @@ async def spans_of(
     begin_ms: int | None = None,
     start: int | None = None,
 ) -> list[QueueSpan]:
-    """Return what there is of each queue now.
+    """Return the present span of each queue.
 
     Args:
-        begin_ms: not what was stored before; ``start`` not what lies before, in entries.
+        begin_ms: skip messages stored earlier; ``start`` skips entries before it.
     """
-    return list(await asyncio.gather(*(_span(consumer, one, begin_ms, start) for one in queues)))
+    return list(
+        await asyncio.gather(
+            *(_span(consumer, message_queue, begin_ms, start) for message_queue in queues)
+        )
+    )
 
 
 async def _span(
@@ -54,26 +58,26 @@ async def _span(
     return QueueSpan(queue, min(low, high), high)
 
 
-async def read(
+async def read_spans(
     consumer: PullConsumer,
     spans: Sequence[QueueSpan],
-    wanted: RecordFilter,
+    record_filter: RecordFilter,
     *,
     tags: str = "*",
     count_max: int | None = None,
 ) -> AsyncIterator[MessageExt]:
-    """Yield the messages that are wanted, one queue after the other.
+    """Yield the messages that pass the filter, one queue after the other.
 
     Args:
         tags: which tags brokers send, as ``A || B``.
-        count_max: so many over all queues.
+        count_max: largest number of messages over all queues.
     """
     left = count_max
     for span in spans:
-        async for message in read_queue(consumer, span, tags=tags, end_ms=wanted.end_ms):
+        async for message in read_queue(consumer, span, tags=tags, end_ms=record_filter.end_ms):
             if left is not None and left <= 0:
                 return
-            if wanted.wants(message.record):
+            if record_filter.wants(message.record):
                 left = None if left is None else left - 1
                 yield message
 
@@ -82,24 +86,24 @@ async def read_queue(
     consumer: PullConsumer, span: QueueSpan, *, tags: str = "*", end_ms: int | None = None
 ) -> AsyncIterator[MessageExt]:
     """Yield the messages of one part of a queue, up to the first one stored after ``end_ms``."""
-    at = span.start
-    while at < span.end:
-        pulled = await consumer.pull(span.queue, queue_offset=at, subscription=tags)
+    queue_offset = span.start
+    while queue_offset < span.end:
+        pulled = await consumer.pull(span.queue, queue_offset=queue_offset, subscription=tags)
         for message in pulled.messages:
             if message.queue_offset >= span.end:
                 return
             if end_ms is not None and message.store_ms > end_ms:
                 return
             yield message
-        if pulled.status is PullStatus.NO_NEW_MSG or pulled.next_offset <= at:
+        if pulled.status is PullStatus.NO_NEW_MSG or pulled.next_offset <= queue_offset:
             return
-        at = pulled.next_offset
+        queue_offset = pulled.next_offset
 
 
 async def message_at(
     consumer: PullConsumer, queue: MessageQueue, queue_offset: int
 ) -> MessageExt | None:
-    """Return the first message at an offset or behind it, None if there is none."""
+    """Return the first message at or behind an offset; None if no message is there."""
     try:
         pulled = await consumer.pull(queue, queue_offset=queue_offset, count_max=1)
     except NotFound:

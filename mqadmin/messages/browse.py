@@ -1,7 +1,7 @@
 """Read the messages of a topic as rows, from brokers or from a store directory.
 
-``message print``, ``message query time`` and ``dead-letter show`` declare different options and
-all read by this module.
+``message print``, ``message query time`` and ``dead-letter show`` have different options, but all
+use this module.
 """
 
 from collections import Counter
@@ -11,7 +11,7 @@ from itertools import islice, takewhile
 
 from mqadmin.cluster.brokers import choose_queue
 from mqadmin.errors import Usage
-from mqadmin.messages.broker_reader import QueueSpan, read, spans_of
+from mqadmin.messages.broker_reader import QueueSpan, read_spans, spans_of
 from mqadmin.messages.filter import RecordFilter
 from mqadmin.messages.limits import Limit
 from mqadmin.messages.message_rows import MessageRow, row_of
@@ -24,14 +24,14 @@ from storefmt.names import TOOLS_GROUP
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageQuery:
-    """What is wanted of a topic.
+    """Which messages of a topic to read.
 
     Attributes:
-        queue: ``ID`` or ``BROKER:ID``; all where None. ``broker`` all its queues.
-        start: not what lies before this queue offset.
+        queue: ``ID`` or ``BROKER:ID``; None for all. ``broker`` selects all its queues.
+        start: skip entries before this queue offset.
         tags: an expression of tags, as ``A || B``.
         bytes_max: stop before the stored bodies exceed this many bytes in total.
-        scan: check at most so many messages of each queue; only for brokers.
+        scan: check at most this many messages of each queue; only with brokers.
     """
 
     topic: str
@@ -59,18 +59,18 @@ async def browse(call: Call, query: MessageQuery) -> Outcome:
         raise Usage(f"--scan {query.scan}", hint="--scan works only with brokers, not with --store")
     size = Limit(query.bytes_max)
     if call.is_offline:
-        rows = takewhile(lambda row: size.take(row.body_size), stored_rows(call, query))
+        rows = takewhile(lambda row: size.spend(row.body_size), stored_rows(call, query))
         return Outcome(rows)
     consumer, spans = await consumer_and_spans(call, query)
     if query.scan is not None:
-        spans = [replace(one, end=min(one.end, one.start + query.scan)) for one in spans]
+        spans = [replace(span, end=min(span.end, span.start + query.scan)) for span in spans]
     return Outcome(_online(call, consumer, spans, query, size))
 
 
 async def consumer_and_spans(
     call: Call, query: MessageQuery
 ) -> tuple[PullConsumer, list[QueueSpan]]:
-    """Return who reads, and which part of which queue."""
+    """Return a consumer and the spans to read."""
     consumer, queues = await consumer_and_queues(call, query)
     spans = await spans_of(consumer, queues, begin_ms=query.filter.begin_ms, start=query.start)
     return consumer, spans
@@ -79,7 +79,7 @@ async def consumer_and_spans(
 async def consumer_and_queues(
     call: Call, query: MessageQuery
 ) -> tuple[PullConsumer, list[MessageQueue]]:
-    """Return who reads, and the queues that are wanted."""
+    """Return a consumer and the queues to read."""
     consumer = PullConsumer(await call.client(), TOOLS_GROUP)
     queues = await consumer.queues(query.topic)
     if query.queue is not None:
@@ -93,11 +93,11 @@ async def _online(
     call: Call, consumer: PullConsumer, spans: list[QueueSpan], query: MessageQuery, size: Limit
 ) -> AsyncIterator[Row]:
     counts: Counter[str] = Counter()
-    async for message in read(
+    async for message in read_spans(
         consumer, spans, query.filter, tags=query.tags, count_max=query.limit
     ):
         row = row_of(message, warn=call.warn, body=not query.no_body)
-        if not size.take(row.body_size):
+        if not size.spend(row.body_size):
             break
         counts[message.tags or ""] += 1
         yield row
@@ -105,8 +105,8 @@ async def _online(
 
 
 def stored_rows(call: Call, query: MessageQuery) -> Iterator[MessageRow]:
-    """Yield the messages out of a store; the filter of ``query`` names the topic, too."""
-    # A store is read with numpy, which commands that ask brokers should not have to load.
+    """Yield the messages of a store; the filter of ``query`` must name the topic."""
+    # Reading a store needs numpy, which commands that ask brokers should not load.
     from mqadmin.messages.record_rows import OffsetRange, message_rows
     from storefmt.offline.views.storedir import StoreDir
 

@@ -1,7 +1,7 @@
-"""Dead letters: what a group gave up, in its topic ``%DLQ%group``.
+"""Dead letters: the messages that a group gave up, in its topic ``%DLQ%group``.
 
-Rule: the message there is a copy; where it was sent to is its property RETRY_TOPIC (newer
-brokers also write DLQ_ORIGIN_TOPIC), and its first id is ORIGIN_MESSAGE_ID.
+Rule: a dead letter is a copy; its property RETRY_TOPIC has the original topic (newer brokers also
+write DLQ_ORIGIN_TOPIC), and ORIGIN_MESSAGE_ID the first id.
 """
 
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ class DeadLetterOptions:
     limit: int | None
 
     def filter(self, now_ms: int) -> RecordFilter:
-        """Return which records are wanted; ``topic`` and ``ids`` are for ``wants``."""
+        """Return the filter of records; ``wants`` checks ``topic`` and ``ids``."""
         return RecordFilter(
             key=self.key,
             tags=self.tag,
@@ -81,7 +81,7 @@ letters_options = option_group(
 async def letter_parts(
     call: Call, query: MessageQuery, group: str
 ) -> tuple[PullConsumer, list[QueueSpan]]:
-    """Return who reads the dead letters of a group, and where they are.
+    """Return a consumer, and the spans of a group's dead letters.
 
     Raises:
         ItemNotFound: the group has never given up a message.
@@ -97,7 +97,7 @@ async def letter_parts(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LetterRow(MessageRow):
-    """A dead letter; ``origin_…`` is where it was sent to first."""
+    """A dead letter; ``origin_…`` is where it was first sent."""
 
     group: str
     origin_topic: str | None
@@ -111,7 +111,7 @@ def topic_of(group: str) -> str:
 
 
 def origin_topic(message: "MessageExt | MessageRow") -> str | None:
-    """Return where a dead letter was sent to first; None where it does not say."""
+    """Return the original topic of a dead letter; None if it does not have one."""
     return message.properties.get(ORIGIN_TOPIC) or message.properties.get(RETRY_TOPIC)
 
 

@@ -3,8 +3,8 @@
     jsonl, csv   rows are appended; the state has the size of the file and the next position
     parquet      FILE.parts/000000.parquet … are joined into FILE at the end
 
-Rule: what the state file (FILE.state) says was synced to the disk before it said so; a run
-that goes on cuts off what came after that. The state goes when the export is complete.
+Rule: rows are synced to the disk before the state file (FILE.state) counts them, and a resumed run
+truncates the file to what the state says. The state is removed when the export is complete.
 """
 
 import base64
@@ -33,7 +33,7 @@ from storefmt.config.foreign_json import read_json
 
 FileFormat = Literal["jsonl", "csv", "parquet"]
 ROWS_A_PART: Final = 5000
-"""Rows between two states; also those of one Parquet row group."""
+"""How many rows lie between two states; also the size of a Parquet row group."""
 COLUMNS: Final = columns_of(MessageRow)
 
 
@@ -42,8 +42,8 @@ class ExportState:
     """How far an export is.
 
     Attributes:
-        asked: the options of the export; one with other options cannot continue this file.
-        begin_ms, end_ms: the times asked for, worked out when it began.
+        asked: the options of the export; a run with other options cannot continue it.
+        begin_ms, end_ms: the time range, fixed when the export began.
         next_log_offset: where to continue in the log; -1 for its start.
         queue: the queue of the last row as ``BROKER:ID``, and ``next_queue_offset`` behind it:
             where to continue with a topic that is read from brokers.
@@ -93,20 +93,20 @@ class ExportTarget:
         Standard output gets jsonl.
 
         Raises:
-            Usage: neither says.
+            Usage: neither is given.
         """
         if self.format_ is not None:
             return self.format_
         if self.is_stdout:
             return "jsonl"
-        known: dict[str, FileFormat] = {".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet"}
-        found = known.get(self.to.suffix.lower())
-        if found is None:
+        formats: dict[str, FileFormat] = {".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet"}
+        file_format = formats.get(self.to.suffix.lower())
+        if file_format is None:
             raise Usage(
                 f"{self.to.name}: unknown format",
                 hint="end the name in .jsonl, .csv or .parquet, or use --format",
             )
-        return found
+        return file_format
 
     def printed(self, rows: Rows) -> Outcome:
         """Return the rows for standard output.
@@ -122,7 +122,7 @@ class ExportTarget:
         return Outcome(rows, format=self.kind, row_class=MessageRow)
 
     def writer(self, state: ExportState, *, csv_raw: bool) -> "ExportWriter":
-        """Return what writes rows behind those that ``state`` knows.
+        """Return a writer of the rows that follow those of ``state``.
 
         Args:
             state: how far the export is.
@@ -148,7 +148,7 @@ export_options = option_group(
 
 
 def queue_of(broker: str, queue_id: int) -> str:
-    """Return a queue as it is written into the state."""
+    """Return a queue as the state names it."""
     return f"{broker}:{queue_id}"
 
 
@@ -158,7 +158,7 @@ def state_path(path: Path) -> Path:
 
 
 def begin(target: ExportTarget, fresh: ExportState) -> ExportState:
-    """Return where to start: at the beginning, or in the middle if rows exist.
+    """Return the state to start from: a new one, or that of an interrupted run.
 
     Raises:
         Usage: the file already exists, or was written with other options.
@@ -167,25 +167,26 @@ def begin(target: ExportTarget, fresh: ExportState) -> ExportState:
     path = target.to
     if target.is_stdout:
         return fresh
-    held = state_path(path)
-    if not target.resume or not held.exists():
+    state_file = state_path(path)
+    if not target.resume or not state_file.exists():
         if path.exists():
             raise Usage(
                 f"{path} already exists",
                 hint="it is complete; remove it to export again"
-                if not held.exists()
+                if not state_file.exists()
                 else "add --resume to continue it, or remove it and its .state",
             )
-        if held.exists():
+        if state_file.exists():
             raise Usage(
-                f"{held} remains from an interrupted export", hint="add --resume, or remove it"
+                f"{state_file} remains from an interrupted export",
+                hint="add --resume, or remove it",
             )
         return fresh
     try:
-        state = _state_of(held.read_text("utf-8"))
+        state = _state_of(state_file.read_text("utf-8"))
     except (ValueError, TypeError) as error:
         raise CommandError(
-            f"{held}: {error}", hint="remove it and the file, and start again"
+            f"{state_file}: {error}", hint="remove it and the file, and start again"
         ) from None
     if state.asked != fresh.asked:
         differ = sorted(
@@ -201,10 +202,10 @@ def begin(target: ExportTarget, fresh: ExportState) -> ExportState:
 
 
 def _state_of(text: str) -> ExportState:
-    """Return the state that a file holds.
+    """Return the state in a file.
 
     Raises:
-        ValueError: it holds no state.
+        ValueError: the file does not contain a state.
         TypeError: it has other fields, or one of another type.
     """
     state = ExportState(**read_json(text))
@@ -214,7 +215,7 @@ def _state_of(text: str) -> ExportState:
         raise TypeError("`asked` or `queue` has the wrong type")
     counts = (state.rows, state.size)
     offsets = (state.next_log_offset, state.next_queue_offset)
-    times = tuple(at for at in (state.begin_ms, state.end_ms) if at is not None)
+    times = tuple(time_ms for time_ms in (state.begin_ms, state.end_ms) if time_ms is not None)
     if not all(type(each) is int for each in (*counts, *offsets, *times)):
         raise TypeError("a number has the wrong type")
     if min(counts) < 0 or min(offsets) < -1:
@@ -223,7 +224,7 @@ def _state_of(text: str) -> ExportState:
 
 
 class ExportWriter(ABC):
-    """Writes rows and, now and then, the state."""
+    """Writes rows, and from time to time the state."""
 
     def __init__(self, path: Path, state: ExportState) -> None:
         self.path = path
@@ -251,7 +252,7 @@ class ExportWriter(ABC):
         self.note()
 
     def note(self) -> None:
-        """Write the state; also before the first row, so that any interrupted run can continue."""
+        """Write the state; also before the first row, so that every run can be resumed."""
         write_note(state_path(self.path), json.dumps(asdict(self.state)))
 
     def __enter__(self) -> Self:
@@ -276,14 +277,14 @@ class ExportWriter(ABC):
 
     @abstractmethod
     def _sync(self) -> int:
-        """Bring the rows to the disk; return bytes or parts that are complete."""
+        """Sync the rows to the disk; return how many bytes or parts are complete."""
 
     @abstractmethod
     def _complete(self) -> None: ...
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of the file; what was not saved may be written again later."""
+        """Close the file; unsaved rows may be written again later."""
 
 
 class TextWriter(ExportWriter):
@@ -291,7 +292,7 @@ class TextWriter(ExportWriter):
 
     def __init__(self, path: Path, state: ExportState) -> None:
         super().__init__(path, state)
-        # Not "a": what a broken run wrote behind its last state is cut off.
+        # Not "a", because what an interrupted run wrote after its last state is truncated.
         if path.exists():
             self._file: TextIO = path.open("r+", encoding="utf-8", newline="")
         else:
@@ -318,14 +319,14 @@ class TextWriter(ExportWriter):
 
 
 class LinesWriter(TextWriter):
-    """One json object a line, as ``store log -o jsonl`` prints them."""
+    """One JSON object per line, as ``store log -o jsonl`` prints them."""
 
     def _write(self, row: MessageRow) -> None:
         self._file.write(json_text(record_of(row, COLUMNS)) + "\n")
 
 
 class CsvWriter(TextWriter):
-    """A header and one line a row, as ``store log -o csv`` prints them."""
+    """A header and one line per row, as ``store log -o csv`` prints them."""
 
     def __init__(self, path: Path, state: ExportState, *, csv_raw: bool) -> None:
         super().__init__(path, state)

@@ -1,4 +1,4 @@
-"""Which messages are wanted, the same for what brokers send and for what a store holds."""
+"""Filter messages, whether brokers send them or a store contains them."""
 
 import re
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from storefmt.formats.sysflag import inflate
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordFilter:
-    """Which records are wanted; None and empty mean any. Times in ms, both ends included."""
+    """The conditions on a record; None and empty mean any. Times are in ms, both ends included."""
 
     topic: str | None = None
     queue_id: int | None = None
@@ -27,9 +27,9 @@ class RecordFilter:
     end_ms: int | None = None
     property: tuple[tuple[str, str], ...] = ()
     body: re.Pattern[str] | None = None
-    """Found somewhere in the text of the body, decompressed."""
+    """A pattern that matches anywhere in the decompressed body."""
     json: JsonCondition | None = None
-    """What the body has where it is JSON."""
+    """A condition on a body that is JSON."""
 
     def wants(self, record: Record) -> bool:
         """Return whether a record passes."""
@@ -101,4 +101,4 @@ body_conditions = combine(
         help="only messages with this value in a JSON body",
     ),
 )
-"""Conditions on what the user gave a message besides tags and keys."""
+"""Conditions on a message's properties and body."""

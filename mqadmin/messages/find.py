@@ -1,12 +1,12 @@
-"""Find a message by what a person has of it, the same for every command that takes one.
+"""Find a message by id, key or place, in the same way for every command.
 
     offset id   store host | log offset          -> VIEW_MESSAGE_BY_ID at that host
     unique id   client ip | pid | ... | counter  -> QUERY_MESSAGE in a topic
     key         any text                         -> QUERY_MESSAGE in a topic
     place       BROKER:QUEUE:OFFSET, QUEUE:OFFSET -> PULL_MESSAGE in a topic
 
-Ids of both kinds have 32 digits (56 with IPv6); the port of an offset id is a port, the same bytes
-of a unique id nearly never are.
+Ids of both kinds have 32 digits (56 with IPv6). The port in an offset id is a valid port; the same
+bytes of a unique id almost never are.
 """
 
 import re
@@ -31,15 +31,15 @@ PLACE: Final = re.compile(r"(?:(?P<broker>[^:]+):)?(?P<queue>\d+):(?P<offset>\d+
 
 
 def split_ids(given: Sequence[str]) -> list[str]:
-    """Return ids that stand alone or, as Java's tool takes them, joined by commas.
+    """Return ids given one by one or, as for Java's tool, separated by commas.
 
     Raises:
         Usage: no id is given.
     """
-    found = split_at_commas(given)
-    if not found:
+    ids = split_at_commas(given)
+    if not ids:
         raise Usage("no message id given", hint="give one or more")
-    return found
+    return ids
 
 
 def is_offset_id(text: str) -> bool:
@@ -54,7 +54,7 @@ def is_offset_id(text: str) -> bool:
 async def find_messages(
     call: "Call", text: str, *, topic: str | None, route_of: str | None = None
 ) -> "list[MessageExt]":
-    """Return the messages that a text names, at least one; only a key names several.
+    """Return the messages that a text names, at least one; only a key can name several.
 
     Args:
         topic: where to look for everything but an offset id.
@@ -66,7 +66,7 @@ async def find_messages(
         Usage: it is not an offset id, and no topic is given.
         NoRoute: the topic does not exist.
     """
-    # Not `call.admin()`: all calls together take longer to load than a message to find.
+    # Not `call.admin()`, which takes longer to load than it takes to find a message.
     from mqclient.admin.message import MessageCalls
 
     messages = MessageCalls(await call.client())
@@ -80,17 +80,17 @@ async def find_messages(
         raise Usage(f"{text} is not an offset id", hint="add --topic TOPIC to look for it there")
     if place := PLACE.fullmatch(text):
         return [await _message_in_queue(call, topic, place)]
-    found = await messages.query_message(topic, text, unique=True, route_of=route_of)
-    if not found:
-        found = await messages.query_message(topic, text, route_of=route_of)
-    if not found:
+    messages_found = await messages.query_message(topic, text, unique=True, route_of=route_of)
+    if not messages_found:
+        messages_found = await messages.query_message(topic, text, route_of=route_of)
+    if not messages_found:
         raise ItemNotFound(
             f"no message with id or key {text} in topic {topic}",
             hint=await waiting_hint(messages, topic, text, unique=True)
             or await waiting_hint(messages, topic, text)
             or "check both; brokers index a message shortly after they stored it",
         )
-    return found
+    return messages_found
 
 
 async def find_message(
@@ -102,18 +102,18 @@ async def find_message(
         Usage: several messages have this key.
         ItemNotFound, Usage, NoRoute: as ``find_messages``.
     """
-    found = await find_messages(call, text, topic=topic, route_of=route_of)
-    ids = {message.unique_key or message.msg_id for message in found}
+    messages = await find_messages(call, text, topic=topic, route_of=route_of)
+    ids = {message.unique_key or message.msg_id for message in messages}
     if len(ids) > 1:
         names = ", ".join(sorted(ids)[:3])
         raise Usage(
             f"{len(ids)} messages have the key {text} ({names})", hint="choose one by its id"
         )
-    return found[0]
+    return messages[0]
 
 
 async def _message_in_queue(call: "Call", topic: str, place: re.Match[str]) -> "MessageExt":
-    # A message is found by an id without an event loop, which these need.
+    # These need an event loop; finding a message by id does not.
     from mqadmin.messages.broker_reader import message_at
     from mqclient.consumer.pull_consumer import PullConsumer
 

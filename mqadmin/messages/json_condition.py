@@ -1,11 +1,11 @@
-"""What must be in a body that is JSON: something at a path, and perhaps a value.
+"""A condition on a JSON body: a path that must exist, and optionally its value.
 
     order.items[0].id=17      {"order": {"items": [{"id": 17}]}}
     [2].name=Ann              [..., ..., {"name": "Ann"}]
-    total                     anything at all under "total", null too
+    total                     anything under "total", even null
 
-Rule: a name has no dot, bracket or equals sign. A value that is JSON is compared as such, so 17
-is not "17"; any other is a string. A body that is no JSON has nothing at any path.
+Rule: a name does not contain a dot, bracket or equals sign. A value that is valid JSON is compared
+as JSON, so 17 is not "17"; any other value is a string. A body that is not JSON never matches.
 """
 
 import json
@@ -20,27 +20,27 @@ _NOTHING: Final = object()
 
 @dataclass(frozen=True, slots=True)
 class JsonCondition:
-    """A path, and the value that is wanted there.
+    """A path, and the value expected there.
 
     Attributes:
         path: names in objects, numbers in arrays.
-        value: as a body would have it, in JSON; None for any.
+        value: as JSON; None for any.
     """
 
     path: tuple[str | int, ...]
     value: str | None = None
 
     def is_in(self, text: str) -> bool:
-        """Return whether a body has it."""
+        """Return whether a body meets the condition."""
         try:
-            found: object = json.loads(text)
+            value: object = json.loads(text)
         except (ValueError, RecursionError):
             return False
         for step in self.path:
-            found = _below(found, step)
-        if found is _NOTHING:
+            value = _below(value, step)
+        if value is _NOTHING:
             return False
-        return self.value is None or json.dumps(found, sort_keys=True) == self.value
+        return self.value is None or json.dumps(value, sort_keys=True) == self.value
 
 
 def parse_json_condition(text: str) -> JsonCondition:
@@ -63,9 +63,9 @@ def _as_json(text: str) -> str:
         return json.dumps(text)
 
 
-def _below(found: object, step: str | int) -> object:
-    if isinstance(found, dict) and isinstance(step, str):
-        return found.get(step, _NOTHING)
-    if isinstance(found, list) and isinstance(step, int) and step < len(found):
-        return found[step]
+def _below(value: object, step: str | int) -> object:
+    if isinstance(value, dict) and isinstance(step, str):
+        return value.get(step, _NOTHING)
+    if isinstance(value, list) and isinstance(step, int) and step < len(value):
+        return value[step]
     return _NOTHING

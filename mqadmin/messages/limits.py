@@ -1,7 +1,7 @@
-"""How much a command may show or check before it ends by itself, and how fast it may send.
+"""Limits on how much a command may show or check, and on how fast it may send.
 
-Rule: turns of ``--rate`` are spread evenly, and a pause is not caught up with: a broker that was
-slow for a minute is not hit by that minute's messages at once.
+Rule: turns of ``--rate`` are spread evenly, and a pause is not made up for, so that a broker that
+was slow for a minute does not get that minute's messages at once.
 """
 
 import asyncio
@@ -9,13 +9,13 @@ from time import perf_counter
 
 
 class Limit:
-    """An amount that is used up in parts; None has no limit."""
+    """An amount that is used up in parts; None means no limit."""
 
     def __init__(self, amount: int | None) -> None:
         self._left = amount
 
-    def take(self, amount: int = 1) -> bool:
-        """Take a part and return True; return False from the first time that too little is left."""
+    def spend(self, amount: int = 1) -> bool:
+        """Use up a part and return True; return False from the first time too little is left."""
         if self._left is None:
             return True
         is_enough = amount <= self._left
@@ -24,7 +24,7 @@ class Limit:
 
 
 class RateLimit:
-    """Delays whoever awaits ``turn``, so that turns keep to a rate.
+    """Delays the callers of ``turn``, so that turns keep to a rate.
 
     Args:
         rate: turns a second; None does not delay.

@@ -5,7 +5,7 @@
 Rule: the body is text where it is valid UTF-8, else base64 in ``body_base64``; exactly
 one of the two is set, and neither if the body was not requested. ``body_size`` is the
 size as stored. A body that cannot be decompressed, or would grow beyond ``BODY_SIZE_MAX``,
-is shown as it is stored, and ``body_error`` says why: one such message ends no command.
+is shown as it is stored, and ``body_error`` says why; it does not end the command.
 """
 
 from base64 import b64encode
@@ -36,11 +36,11 @@ MESSAGE_COLUMNS: Final = (
     "msg_id",
     "body",
 )
-"""What a table of messages shows."""
+"""The columns of a table of messages."""
 
 BodyForm = Literal["stored", "inflated", "none"]
 Warn = Callable[[str], None]
-"""Says one line on standard error."""
+"""Prints one line on standard error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +77,7 @@ class MessageRow(Row):
     broker: str | None
 
     def in_table(self) -> Mapping[str, str]:
-        """Return the size of a binary body, in place of it."""
+        """Return the size of a binary body instead of the body."""
         if self.body is not None or self.body_base64 is None:
             return {}
         size = len(self.body_base64) * 3 // 4 - self.body_base64[-2:].count("=")
@@ -90,7 +90,7 @@ def message_row(
     """Return the row of a record.
 
     Args:
-        body: as it is stored, decompressed where its flag says so, or left out.
+        body: as it is stored, decompressed if its flag says that it is compressed, or omitted.
         file: name of the commit log file it was read from.
         broker: name of the broker that answered.
     """

@@ -1,7 +1,7 @@
 """Write the small file beside a user's file that notes how far a command is.
 
-Rule: a link of that name is replaced and never followed, because the directory may belong to others
-as well. The file is complete, or does not exist.
+Rule: a link of that name is replaced and never followed, because other users may be able to write
+to the directory. The file is complete, or does not exist.
 """
 
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def write_note(path: Path, text: str) -> None:
-    """Replace a note, and have it on the disk.
+    """Replace a note and sync it to the disk.
 
     Raises:
         OSError: it cannot be written; the old note stays.

@@ -1,10 +1,10 @@
-"""Messages of a topic, pull by pull as RocketMQ's own tool reads them: for ``--compat``.
+"""Read a topic pull by pull, as RocketMQ's own tool does; for ``--compat``.
 
-    START   once a queue, before its pulls
+    START   once per queue, before its pulls
     FOUND   before the messages of one pull; NO_MATCHED_MSG, NO_NEW_MSG, OFFSET_ILLEGAL alone
 
-Rule: nothing is committed. Messages have the two properties that a client adds to what it pulled,
-and their bodies, which Java prints as numbers even where it leaves the text out.
+Rule: nothing is committed. Messages have the two properties that a client adds when it pulls, and
+their bodies, which Java prints as numbers even if it omits the text.
 
 Source: tools/command/message/PrintMessageSubCommand.java, ConsumeMessageCommand.java;
 client/impl/consumer/PullAPIWrapper.java#processPullResult (4.9.7).
@@ -30,7 +30,7 @@ ENDS: Final = frozenset({PullStatus.NO_NEW_MSG, PullStatus.OFFSET_ILLEGAL})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PullRow(Row):
-    """How a pull ended; offsets in entries, ``cut_to`` how many messages are read at most."""
+    """How a pull ended; offsets in entries, ``cut_to`` is how many messages may be read."""
 
     topic: str
     broker: str
@@ -44,10 +44,10 @@ class PullRow(Row):
 
 @dataclass(frozen=True, slots=True)
 class PullRange:
-    """What is read of a queue: from ``start``, included, to ``end``, in entries.
+    """The part of a queue to read: from ``start`` (included) to ``end``, in entries.
 
     Attributes:
-        to_end: ``end`` is read, too, as consumeMessage does.
+        to_end: whether ``end`` is included, as for consumeMessage.
     """
 
     queue: MessageQueue
@@ -58,7 +58,7 @@ class PullRange:
 
 
 async def pulls(call: Call, query: MessageQuery, *, is_consuming: bool) -> AsyncIterator[Row]:
-    """Yield what printMsg and printMsgByQueue pull, or consumeMessage where ``is_consuming``.
+    """Yield the pulls of printMsg and printMsgByQueue, or of consumeMessage if ``is_consuming``.
 
     Raises:
         NoRoute: the topic does not exist.
@@ -76,46 +76,47 @@ async def pulls(call: Call, query: MessageQuery, *, is_consuming: bool) -> Async
 def in_java_order(queues: Sequence[MessageQueue]) -> list[MessageQueue]:
     """Return queues in the order of Java's set of them."""
     return hash_order(
-        sorted(queues), lambda one: queue_hash(one.topic, one.broker_name, one.queue_id)
+        sorted(queues), lambda queue: queue_hash(queue.topic, queue.broker_name, queue.queue_id)
     )
 
 
 async def parts_of(
-    consumer: PullConsumer, queues: Sequence[MessageQueue], wanted: RecordFilter
+    consumer: PullConsumer, queues: Sequence[MessageQueue], record_filter: RecordFilter
 ) -> list[PullRange]:
-    """Return what printMsg and printMsgByQueue read: all, or what lies between two times."""
+    """Return what printMsg and printMsgByQueue read: everything, or what lies between two times."""
     return [
-        PullRange(one, *await _ends(consumer, one, wanted, None)) for one in in_java_order(queues)
+        PullRange(queue, *await _ends(consumer, queue, record_filter, None))
+        for queue in in_java_order(queues)
     ]
 
 
 async def _ends(
-    consumer: PullConsumer, queue: MessageQueue, wanted: RecordFilter, start: int | None
+    consumer: PullConsumer, queue: MessageQueue, record_filter: RecordFilter, start: int | None
 ) -> tuple[int, int]:
     low, high = await consumer.min_offset(queue), await consumer.max_offset(queue)
-    if wanted.begin_ms:
-        low = await consumer.search_offset(queue, wanted.begin_ms)
-    if wanted.end_ms:
-        high = await consumer.search_offset(queue, wanted.end_ms)
+    if record_filter.begin_ms:
+        low = await consumer.search_offset(queue, record_filter.begin_ms)
+    if record_filter.end_ms:
+        high = await consumer.search_offset(queue, record_filter.end_ms)
     return low if start is None else max(low, start), high
 
 
 async def parts_to_consume(
     consumer: PullConsumer, queues: Sequence[MessageQueue], query: MessageQuery
 ) -> list[PullRange]:
-    """Return what consumeMessage reads: the first queues use its limit up."""
-    left, found = query.limit or 0, []
+    """Return what consumeMessage reads: the first queues use up its limit."""
+    left, parts = query.limit or 0, []
     for queue in in_java_order(queues):
         if left == 0:
             break
         low, high = await _ends(consumer, queue, query.filter, query.start)
         if high - low > left:
-            found.append(PullRange(queue, low, low + left - 1, to_end=True, cut_to=left))
+            parts.append(PullRange(queue, low, low + left - 1, to_end=True, cut_to=left))
             left = 0
         else:
-            found.append(PullRange(queue, low, high, to_end=True))
+            parts.append(PullRange(queue, low, high, to_end=True))
             left -= high - low + 1
-    return found
+    return parts
 
 
 async def pull_rows(
@@ -123,18 +124,18 @@ async def pull_rows(
 ) -> AsyncIterator[Row]:
     """Yield the pulls of each part and the messages that they found."""
     for part in parts:
-        at, end = part.start, part.end + part.to_end
-        yield _row(part, START, at)
-        while at < end:
-            count = min(end - at, COUNT_MAX) if part.to_end else COUNT_MAX
-            found = await consumer.pull(
-                part.queue, queue_offset=at, subscription=tags, count_max=count
+        queue_offset, end = part.start, part.end + part.to_end
+        yield _row(part, START, queue_offset)
+        while queue_offset < end:
+            count = min(end - queue_offset, COUNT_MAX) if part.to_end else COUNT_MAX
+            pulled = await consumer.pull(
+                part.queue, queue_offset=queue_offset, subscription=tags, count_max=count
             )
-            at = found.next_offset
-            yield _row(part, found.status.value, at)
-            for message in found.messages:
-                yield with_ends(row_of(message, warn=call.warn), found)
-            if found.status in ENDS:
+            queue_offset = pulled.next_offset
+            yield _row(part, pulled.status.value, queue_offset)
+            for message in pulled.messages:
+                yield with_ends(row_of(message, warn=call.warn), pulled)
+            if pulled.status in ENDS:
                 break
 
 
@@ -151,7 +152,7 @@ def _row(part: PullRange, status: str, next_offset: int) -> PullRow:
     )
 
 
-def with_ends(row: MessageRow, found: PullResult) -> MessageRow:
-    """Return a message with the properties that a client adds to one that it pulled."""
-    ends = {"MIN_OFFSET": str(found.min_offset), "MAX_OFFSET": str(found.max_offset)}
+def with_ends(row: MessageRow, pulled: PullResult) -> MessageRow:
+    """Return a message with the properties that a client adds when it pulls."""
+    ends = {"MIN_OFFSET": str(pulled.min_offset), "MAX_OFFSET": str(pulled.max_offset)}
     return replace(row, properties=row.properties | ends)

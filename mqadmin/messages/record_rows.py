@@ -1,8 +1,8 @@
-"""Messages of a store directory as rows, and which of them are wanted.
+"""Messages of a store directory as rows, filtered.
 
     StoreDir.log.located_items --RecordFilter--> MessageRow
 
-Rule: every record is shown where it really lies: a ``log_offset`` that says otherwise is a
+Rule: every record is shown at its actual position; a ``log_offset`` in the record that differs is a
 finding of ``store verify``, not an address.
 """
 
@@ -48,10 +48,10 @@ def parse_range(text: str) -> OffsetRange:
     Raises:
         ValueError: it is not a range of whole numbers.
     """
-    found = RANGE.fullmatch(text)
-    if found is None:
+    match = RANGE.fullmatch(text)
+    if match is None:
         raise ValueError(f"{text!r} is not a range of log offsets; expected 0-4096, 4096- or 4096")
-    first, dash, last = found.groups()
+    first, dash, last = match.groups()
     if not dash:
         return OffsetRange(int(first), int(first) + 1)
     return OffsetRange(int(first) if first else None, int(last) if last else None)
@@ -139,7 +139,7 @@ selection_options = option_group(
 
 def message_rows(
     store: StoreDir,
-    wanted: RecordFilter,
+    record_filter: RecordFilter,
     *,
     offsets: OffsetRange,
     count_max: int | None,
@@ -156,7 +156,7 @@ def message_rows(
             warn(
                 f"{file} at byte {pos}: {item.error}; skipped {item.size} bytes; see `store verify`"
             )
-        elif isinstance(item, Record) and wanted.wants(item):
+        elif isinstance(item, Record) and record_filter.wants(item):
             count += 1
             yield row_at(item, log_offset=span.start + pos, file=file, body=body, warn=warn)
 

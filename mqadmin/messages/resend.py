@@ -69,15 +69,15 @@ async def send_again(
     Args:
         system: properties of RocketMQ's own that the new message needs.
     """
-    done = await producer.send(copy_of(message, topic=topic), system=system)
+    result = await producer.send(copy_of(message, topic=topic), system=system)
     return ResentRow.of(
         message,
         msg_id=message.offset_msg_id,
-        status=str(done.status),
+        status=str(result.status),
         to=topic,
-        broker=done.queue.broker_name,
-        queue_id=done.queue.queue_id,
-        new_offset=done.queue_offset,
-        new_msg_id=done.offset_msg_id,
-        new_unique_key=done.msg_id,
+        broker=result.queue.broker_name,
+        queue_id=result.queue.queue_id,
+        new_offset=result.queue_offset,
+        new_msg_id=result.offset_msg_id,
+        new_unique_key=result.msg_id,
     )

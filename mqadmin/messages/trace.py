@@ -81,10 +81,10 @@ async def stored_steps(
             rows += [_stored(step, message, text_of(message)) for message in waited]
         for group in sorted(groups):
             for step, prefix in (("retry", RETRY_PREFIX), ("dead_letter", DLQ_PREFIX)):
-                found = await _find(admin, prefix + group, name)
+                copies = await _find(admin, prefix + group, name)
                 rows += [
-                    _stored(step, one, f"delivery {one.reconsume_times + 1}", group=group)
-                    for one in found
+                    _stored(step, copy, f"delivery {copy.reconsume_times + 1}", group=group)
+                    for copy in copies
                 ]
     return rows, own
 
@@ -96,8 +96,10 @@ async def groups_of(admin: "Admin", topic: str) -> list[str]:
         NoRoute: the topic does not exist.
     """
     masters = routes.masters(await admin.topic_route(topic))
-    told = await asyncio.gather(*(admin.groups_of_topic(at, topic) for at in masters.values()))
-    return sorted({group for groups in told for group in groups})
+    lists = await asyncio.gather(
+        *(admin.groups_of_topic(address, topic) for address in masters.values())
+    )
+    return sorted({group for groups in lists for group in groups})
 
 
 async def group_steps(
@@ -107,9 +109,9 @@ async def group_steps(
     table = await admin.all_consumer_offsets(message.store_host)
     rows = []
     for group in sorted(groups):
-        at = table.get((message.topic, group), {}).get(message.queue_id)
+        offset = table.get((message.topic, group), {}).get(message.queue_id)
         online = bool(await admin.consumer_ids(message.store_host, group))
-        rows.append(_group(message, group, at, online=online))
+        rows.append(_group(message, group, offset, online=online))
     return rows
 
 
@@ -194,7 +196,7 @@ async def traced_steps(
         )
     except NoRoute:
         return []
-    found: dict[tuple[str, int, str | None], LifeRow] = {}
+    steps: dict[tuple[str, int, str | None], LifeRow] = {}
     before: dict[str, TraceRecord] = {}
     for message in messages:
         if message.unreadable:
@@ -206,8 +208,8 @@ async def traced_steps(
             if record.kind == "SubBefore" and record.request:
                 before[record.request] = record
             spot = (record.kind, record.at_ms, record.request)
-            found[spot] = _traced(record, message, before.get(record.request or ""))
-    return sorted(found.values(), key=lambda row: row.step_ms)
+            steps[spot] = _traced(record, message, before.get(record.request or ""))
+    return sorted(steps.values(), key=lambda row: row.step_ms)
 
 
 async def _find(
@@ -252,19 +254,25 @@ _WAITING: Final[dict[str, tuple[str, Callable[["MessageExt"], str]]]] = {
 """The step of a record in each topic where messages wait, and what its detail says."""
 
 
-def position_text(queue_offset: int, at: int | None) -> str:
-    """Return where a group at ``at`` stands, seen from a message."""
-    if at is None:
+def position_text(queue_offset: int, group_offset: int | None) -> str:
+    """Return where a group at ``group_offset`` stands, seen from a message."""
+    if group_offset is None:
         return "has no offset in this queue"
-    if at > queue_offset:
+    if group_offset > queue_offset:
         return "has read or skipped it"
-    return "reads it next" if at == queue_offset else f"has {queue_offset - at} to read before it"
+    return (
+        "reads it next"
+        if group_offset == queue_offset
+        else f"has {queue_offset - group_offset} to read before it"
+    )
 
 
-def _group(message: "MessageExt", group: str, at: int | None, *, online: bool) -> LifeRow:
-    told = position_text(message.queue_offset, at)
-    detail = f"{told}{'' if online else '; no members online'}"
-    return replace(_stored("group", message, detail, group=group), step_ms=0, group_offset=at)
+def _group(message: "MessageExt", group: str, group_offset: int | None, *, online: bool) -> LifeRow:
+    progress = position_text(message.queue_offset, group_offset)
+    detail = f"{progress}{'' if online else '; no members online'}"
+    return replace(
+        _stored("group", message, detail, group=group), step_ms=0, group_offset=group_offset
+    )
 
 
 def _traced(record: TraceRecord, message: "MessageExt", before: TraceRecord | None) -> LifeRow:

@@ -70,8 +70,8 @@ async def _track(admin: "Admin", message: MessageExt, group: str) -> Track:
     try:
         masters = routes.masters(await admin.topic_route(retry_topic))
         address = masters.get(message.broker_name) or next(iter(masters.values()))
-        told = await admin.consumer_connection(address, group)
-        return Track(group, await _type(admin, message, group, told), None)
+        connection = await admin.consumer_connection(address, group)
+        return Track(group, await _type(admin, message, group, connection), None)
     except NoRoute:
         return Track(group, "UNKNOWN", NO_ROUTE.format(topic=retry_topic))
     except ClientError as error:
@@ -80,17 +80,19 @@ async def _track(admin: "Admin", message: MessageExt, group: str) -> Track:
         return Track(group, "NOT_ONLINE" if is_offline else "UNKNOWN", reason)
 
 
-async def _type(admin: "Admin", message: MessageExt, group: str, told: "ConsumerConnection") -> str:
-    if told.consume_type is ConsumeType.CONSUME_ACTIVELY:
+async def _type(
+    admin: "Admin", message: MessageExt, group: str, connection: "ConsumerConnection"
+) -> str:
+    if connection.consume_type is ConsumeType.CONSUME_ACTIVELY:
         return "PULL"
     stats = await admin.consume_stats(message.store_host, group)
     is_consumed = any(
-        at.consumer_offset > message.queue_offset
-        for queue, at in stats.offset_table.items()
+        wrapper.consumer_offset > message.queue_offset
+        for queue, wrapper in stats.offset_table.items()
         if (queue.topic, queue.queue_id) == (message.topic, message.queue_id)
     )
     if not is_consumed:
         return "NOT_CONSUME_YET"
-    subscribed = told.subscription_table.get(message.topic)
+    subscribed = connection.subscription_table.get(message.topic)
     tags = set(subscribed.tags_set or ()) if subscribed is not None else set()
     return "CONSUMED_BUT_FILTERED" if tags and not tags & {message.tags, "*"} else "CONSUMED"

@@ -33,11 +33,11 @@ async def waiting_hint(messages: KeyQueries, topic: str, key: str, *, unique: bo
     """
     for place, until in _WAITS.items():
         try:
-            found = await messages.query_message(place, key, unique=unique, route_of=topic)
+            messages_found = await messages.query_message(place, key, unique=unique, route_of=topic)
         except ClientError:
             # The answer is a hint of an error that is reported anyway.
             continue
-        for message in found:
+        for message in messages_found:
             if message.properties.get(REAL_TOPIC) == topic:
                 level = message.properties.get(DELAY)
                 detail = f" (delay level {level})" if place == SCHEDULE_TOPIC and level else ""

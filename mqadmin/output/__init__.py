@@ -6,7 +6,7 @@
     pages/       pages of HTML
     compat/      the layouts of RocketMQ's own tool
 
-Rule: data only on standard output; numbers stay plain; a pipe gets the same table as a
-terminal, without colour and without cutting. ``yaml`` and ``msgpack`` are imported when
-asked for, so that a table or json needs neither.
+Rule: standard output has only data; numbers stay plain; a pipe gets the same table as a terminal,
+without colour and uncut. ``yaml`` and ``msgpack`` are imported on
+demand, so a table or json needs neither.
 """

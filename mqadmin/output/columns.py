@@ -3,12 +3,12 @@
     frozen dataclass           columns
     topic: str                 topic
     store_ms: EpochMs          store_ms, store_time (ISO 8601, UTC)
-    relative: Share            relative, bar (drawn; only where it is asked for)
+    relative: Share            relative, bar (drawn; only on request)
     lags: Course               lags, sparkline (drawn)
     body: str | None           body, absent in a record where it is None and ``omitted``
 
-Rule: ``--columns`` and ``--sort`` take exactly these names, and a wrong one is refused before
-the command runs.
+Rule: ``--columns`` and ``--sort`` take exactly these names; a wrong one is refused before the
+command runs.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -29,9 +29,9 @@ BAR_WIDTH: Final = 32
 
 
 class Column(NamedTuple):
-    """One column: its name, how to read it, whether None leaves it out.
+    """One column: its name, how to read it, and whether it is omitted if None.
 
-    A ``drawn`` column is a picture for people: it is only printed if it is named.
+    A ``drawn`` column is a picture for people, and printed only if it is named.
     """
 
     name: str
@@ -49,10 +49,10 @@ def columns_of(row_class: type[Row]) -> tuple[Column, ...]:
 
 
 def _all_columns(row_class: type[Row]) -> tuple[Column, ...]:
-    known = _KNOWN.get(row_class)
-    if known is None:
-        known = _KNOWN[row_class] = _work_out(row_class)
-    return known
+    columns = _KNOWN.get(row_class)
+    if columns is None:
+        columns = _KNOWN[row_class] = _work_out(row_class)
+    return columns
 
 
 def hints_of(row_class: type[Row]) -> dict[str, object]:
@@ -62,18 +62,18 @@ def hints_of(row_class: type[Row]) -> dict[str, object]:
 
 def _work_out(row_class: type[Row]) -> tuple[Column, ...]:
     hints = hints_of(row_class)
-    found = []
+    columns = []
     for spot in fields(row_class):
         read = attrgetter(spot.name)
-        found.append(Column(spot.name, read, bool(spot.metadata.get(OMIT))))
+        columns.append(Column(spot.name, read, bool(spot.metadata.get(OMIT))))
         if _is_marked(hints[spot.name], BAR):
-            found.append(Column("bar", _bar_reader(read), False, drawn=True))
+            columns.append(Column("bar", _bar_reader(read), False, drawn=True))
         if _is_marked(hints[spot.name], SPARK):
-            found.append(Column("sparkline", _spark_reader(read), False, drawn=True))
+            columns.append(Column("sparkline", _spark_reader(read), False, drawn=True))
         if _is_marked(hints[spot.name], INSTANT):
             name = spot.name.removesuffix("_ms") + "_time"
-            found.append(Column(name, _time_reader(spot.name), False))
-    return tuple(found)
+            columns.append(Column(name, _time_reader(spot.name), False))
+    return tuple(columns)
 
 
 def choose(row_class: type[Row], names: Iterable[str]) -> tuple[Column, ...]:
@@ -108,7 +108,7 @@ def record_of(row: Row, columns: Iterable[Column]) -> Record:
 
 
 def plain(value: object) -> Value:
-    """Return a value as json knows it: nested rows become objects, tuples lists.
+    """Return a value as JSON has it: nested rows become objects, tuples become lists.
 
     Raises:
         TypeError: it is of a type that rows must not hold.
@@ -148,7 +148,7 @@ def _bar_reader(read: Callable[[Row], object]) -> Callable[[Row], object]:
 
 def _spark_reader(read: Callable[[Row], object]) -> Callable[[Row], object]:
     def spark_of(row: Row) -> str:
-        # Only a live view has a course to draw.
+        # Only a live view draws sparklines.
         from mqadmin.output.trend import sparkline
 
         value = read(row)

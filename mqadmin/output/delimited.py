@@ -1,9 +1,9 @@
 """Formats for spreadsheets and shell loops: csv, and the first column alone.
 
-Rule: numbers are never grouped, a nested value is json in its cell, None is empty. A text that a
-spreadsheet would run as a formula (it begins with = + - @, a tab or a carriage return) gets an
-apostrophe in front in csv, since producers choose keys and bodies; a text that is a number stays
-as it is. ``Look.csv_raw`` leaves all texts as they are.
+Rule: numbers are never grouped, a nested value is JSON in its cell, None is empty. In csv, a text
+that a spreadsheet would run as a formula (it begins with = + - @, a tab or a carriage return) gets
+an apostrophe in front, because producers choose keys and bodies; a text that is a number stays as
+it is. ``Look.csv_raw`` leaves all texts as they are.
 """
 
 import re
@@ -29,14 +29,14 @@ _NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[
 
 
 def harmless(text: str) -> str:
-    """Return a text so that no spreadsheet takes it for a formula."""
+    """Return a text so that no spreadsheet runs it as a formula."""
     if _FORMULA.match(text) and not _NUMBER.fullmatch(text):
         return "'" + text
     return text
 
 
 def _cell(value: Value, look: Look) -> str:
-    # A file gets the bytes as they are; a terminal would act on control characters.
+    # A file gets the characters as they are; a terminal would act on control characters.
     return printable(cell_text(value)) if look.width else cell_text(value)
 
 

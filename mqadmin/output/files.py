@@ -1,7 +1,7 @@
 """The file that a command writes to: its path, where ``-`` is standard output.
 
-Rule: a file is complete or does not exist, so that no reader sees half of it; an existing file
-stays unless it is to be replaced.
+Rule: a file is complete or does not exist, so that no reader sees half of it; an existing file is
+kept unless it is to be replaced.
 """
 
 from pathlib import Path
@@ -13,7 +13,7 @@ STDOUT: Final = Path("-")
 
 
 def check_is_new(path: Path, *, replace: bool = False) -> None:
-    """Refuse to write over a file, before anything is asked or read.
+    """Refuse to overwrite a file, before anything is asked or read.
 
     Raises:
         Usage: the file already exists.
@@ -23,7 +23,7 @@ def check_is_new(path: Path, *, replace: bool = False) -> None:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a text beside the file, then put it in the file's place.
+    """Write a text beside the file, then replace the file with it.
 
     Raises:
         OSError: it cannot be written.

@@ -15,7 +15,7 @@ from mqadmin.output.printer import Look, Printer
 from mqadmin.output.rows import Row
 from mqadmin.output.structured import JsonLinesPrinter, JsonPrinter, MsgpackPrinter, YamlPrinter
 from mqadmin.output.table import TablePrinter
-from mqadmin.session.settings import Format
+from mqadmin.session.global_options import Format
 
 PRINTERS: dict[Format, type[Printer]] = {
     "table": TablePrinter,
@@ -46,7 +46,7 @@ def printer_for(name: Format, out: TextIO, look: Look) -> Printer:
 
 
 def text_of(row: Row, name: Format) -> str:
-    """Return one row in a format, as a command that answers with a single object prints it."""
+    """Return one row in a format, as a command prints a single object."""
     columns = columns_of(type(row))
     out = StringIO()
     look = Look(names=tuple(column.name for column in columns), single=True)
@@ -57,7 +57,7 @@ def text_of(row: Row, name: Format) -> str:
 
 
 def sorted_rows(rows: Iterable[Row], keys: Sequence[str]) -> list[Row]:
-    """Return the rows in the order of ``keys``: column names, ``-`` before for descending.
+    """Return the rows sorted by ``keys``: column names, with ``-`` in front for descending.
 
     Raises:
         Usage: a key is not a column.

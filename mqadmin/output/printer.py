@@ -1,7 +1,7 @@
 """What every printer does: take records one by one, and finish.
 
-Rule: ``end`` leaves a complete document behind even where the rows stopped half way, so
-that a json array is closed before the error is told.
+Rule: ``end`` completes the document even if the rows stopped half-way, so that a JSON array is
+closed before the error is printed.
 """
 
 from abc import ABC, abstractmethod
@@ -11,7 +11,7 @@ from mqadmin.output.columns import Record
 
 
 class Look(NamedTuple):
-    """How to print: what the options and the terminal say.
+    """How to print, by the options and the terminal.
 
     Attributes:
         names: the columns, for a header even when there is no row.
@@ -19,7 +19,7 @@ class Look(NamedTuple):
         single: one object, not a list.
         width: columns of the terminal; 0 for a pipe, where nothing is cut.
         now_ms: the time from which a terminal works out the age of other times.
-        named: the person has named the columns: none is lifted, none left out.
+        named: the user has named the columns, so all of them are columns of the table.
         sections: headings of one thing on a terminal, and the fields below each.
         tree: columns that rows are nested by on a terminal.
         csv_raw: leave csv cells as they are that a spreadsheet would run as formulas.
@@ -68,7 +68,7 @@ def binary_of(out: TextIO) -> BinaryIO:
 
 def terminal_width() -> int:
     """Return the columns of the terminal."""
-    # It brings every way of compression, which a pipe need not wait for.
+    # It imports all compression modules, which a pipe does not need.
     import shutil
 
     return shutil.get_terminal_size().columns

@@ -1,12 +1,12 @@
-"""What a command hands back: typed rows and an outcome.
+"""What a command returns: typed rows and an outcome.
 
 A row is a frozen dataclass that derives from ``Row``; its field names are the column
-names and the json keys, and they are a contract with scripts. Annotations say more:
+names and the JSON keys, which scripts rely on. Annotations say more:
 
     queue_offset: int           a number stays a number in every format
     store_ms: EpochMs           an instant; outputs add ``store_time`` in ISO 8601
     relative: Share             0 to 1; a table may draw it: column ``bar``
-    body: str | None = omitted()    left out of json where it is None
+    body: str | None = omitted()    omitted from JSON if it is None
 
 Rule: rows hold values, never text made for people: no grouping of digits, no padding,
 no colour. What a table shows is decided in ``mqadmin.output``.
@@ -18,7 +18,7 @@ from typing import Annotated, ClassVar, Final, Self
 
 INSTANT: Final = "epoch ms"
 EpochMs = Annotated[int, INSTANT]
-"""Milliseconds since 1970 in UTC; zero or less means there is none."""
+"""Milliseconds since 1970 in UTC; zero or less means no time."""
 
 BAR: Final = "bar"
 Share = Annotated[float, BAR]
@@ -43,23 +43,23 @@ class Row:
 
     @classmethod
     def of(cls, source: object, **others: object) -> Self:
-        """Return the row of something that has fields of the same names.
+        """Return a row with the values of an object that has fields of the same names.
 
         Args:
-            source: what has them; of None the row has its defaults.
-            others: the fields that it has not, or that the row has otherwise.
+            source: the object; with None the row has its defaults.
+            others: fields that it lacks, or whose value in the row differs.
         """
         names = (spot.name for spot in fields(cls) if spot.name not in others)
         same = {name: getattr(source, name) for name in names if hasattr(source, name)}
         return cls(**same, **others)
 
     def in_table(self) -> Mapping[str, str]:
-        """Return what a table shows in a column instead of the value, by column name."""
+        """Return texts that a table shows instead of values, by column name."""
         return {}
 
 
 def omitted() -> str | None:
-    """Declare a text field that is left out of json, yaml and msgpack where it is None."""
+    """Declare a text field that is omitted from json, yaml and msgpack if it is None."""
     value: str | None = field(default=None, metadata={OMIT: True})
     return value
 
@@ -77,16 +77,16 @@ class Outcome:
         single: one thing, not a list: an object in json, name and value lines in a table.
         follow: rows come one by one for a person who watches: print each at once.
         notes: sentences for people, printed on standard error.
-        columns: what a table shows, where it is not what the command declares.
+        columns: the columns of a table, if not those that the command declares.
         format: the default format; empty for a table.
-        layout: which one of ``--compat``, where a command has several.
+        layout: which layout of ``--compat``, if the command has several.
         picture: lines that a table on a terminal or a pipe ends with, or a function asked once the
             rows are out; no other format has them.
         sections: headings of one thing on a terminal, and the fields below each.
         tree: columns that rows are nested by on a terminal.
-        silent: a table without rows says nothing, either.
-        row_class: class of the rows, where it is not the one that the command declares.
-        document: a text for standard output that stands in place of rows and their format.
+        silent: a table without rows prints nothing.
+        row_class: class of the rows, if not the one that the command declares.
+        document: a text for standard output instead of rows.
     """
 
     rows: Rows

@@ -5,8 +5,8 @@
     body: str | None = omitted() not in "required"
     queues: tuple[Row, ...]      an array of objects, with the schema of that row
 
-Rule: read from the row class alone, the same class that every output is printed from; a test
-holds real rows against it.
+Rule: the schema comes only from the row class, like every output; a test checks real rows against
+it.
 
 Source: https://json-schema.org/draft/2020-12.
 """
@@ -36,15 +36,15 @@ PLAIN: Final[dict[object, str]] = {
 def schema_of(name: str, summary: str, rows: type[Row] | None) -> Schema:
     """Return the schema of what ``-o json`` prints for a command.
 
-    A command that answers with one thing prints an object, others an array of them; both are
-    in the schema, since a few commands do either. One without rows prints nothing.
+    A command that returns one thing prints an object, others print an array. The schema allows
+    both, because a few commands do either. A command without rows prints nothing.
     """
     head: Schema = {"$schema": DIALECT, "title": name, "description": summary}
     if rows is None:
         return {**head, "not": {}}
-    one: Schema = {"$ref": "#/$defs/row"}
-    several: Schema = {"type": "array", "items": one}
-    return {**head, "anyOf": [several, one], "$defs": {"row": row_schema(rows)}}
+    row: Schema = {"$ref": "#/$defs/row"}
+    several: Schema = {"type": "array", "items": row}
+    return {**head, "anyOf": [several, row], "$defs": {"row": row_schema(rows)}}
 
 
 def row_schema(row_class: type[Row]) -> Schema:
@@ -62,7 +62,7 @@ def row_schema(row_class: type[Row]) -> Schema:
 
 
 def _of(annotation: object) -> Schema:
-    """Return the schema of a field's type; an empty one where anything may stand."""
+    """Return the schema of a field's type; an empty one if any value is allowed."""
     if get_origin(annotation) is Annotated:
         return _of(get_args(annotation)[0])
     if annotation in PLAIN:
@@ -91,7 +91,7 @@ def _class(kind: type[object]) -> Schema:
 
 
 def _union(parts: list[Schema]) -> Schema:
-    """Return one schema for several: a list of type names where that says it all."""
+    """Return one schema for several types: a list of type names if that is enough."""
     names = [part["type"] for part in parts if set(part) == {"type"}]
     if len(names) == len(parts) and all(isinstance(name, str) for name in names):
         return {"type": [str(name) for name in names]}

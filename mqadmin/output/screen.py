@@ -1,4 +1,4 @@
-"""Rows for a person at a screen, whose end is what stays in sight."""
+"""Rows for a person at a screen, on which only the end stays visible."""
 
 from collections.abc import Sequence
 from shutil import get_terminal_size
@@ -18,7 +18,7 @@ def is_table(call: "Call") -> bool:
 
 
 def worst_last(rows: Sequence[T], *, lines_each: int = 1, height: int | None = None) -> list[T]:
-    """Return rows, which come with the worst first, the other way round if a screen is too short.
+    """Return rows, given with the worst first, in reverse order if the screen is too short.
 
     Args:
         lines_each: lines that a row takes.

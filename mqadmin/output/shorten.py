@@ -1,10 +1,10 @@
-"""Shorten names that are too long for their column in the middle, and never make two alike.
+"""Shorten long names in the middle, and never make two of them alike.
 
     AC1100020B6B18B4AAC2064ED6A30000     AC110002…ED6A30000
     AC1100020B6B18B4AAC2064ED6A30001     AC110002…ED6A30001
 
-Rule: pure. Ids of RocketMQ begin alike (a host, a process), so where a balanced cut makes two
-names the same, the cut moves until they differ; where no cut does, the column stays wider.
+Rule: pure. Ids of RocketMQ begin alike (with a host and a process). If a balanced cut makes two
+names equal, the cut moves until they differ; if no cut works, the column stays wider.
 """
 
 from collections.abc import Sequence

@@ -16,7 +16,7 @@ from mqadmin.output.columns import Record
 from mqadmin.output.printer import Look, Printer, binary_of
 
 _STEERS: Final = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-"""What json need not escape and a terminal may act on: C1 controls, direction marks."""
+"""Characters that JSON does not escape but a terminal obeys: C1 controls, direction marks."""
 
 
 def json_text(value: object, *, pretty: bool = False) -> str:
@@ -25,8 +25,8 @@ def json_text(value: object, *, pretty: bool = False) -> str:
     return text if text.isascii() and "\x7f" not in text else _STEERS.sub(_escape, text)
 
 
-def _escape(found: re.Match[str]) -> str:
-    return f"\\u{ord(found[0]):04x}"
+def _escape(match: re.Match[str]) -> str:
+    return f"\\u{ord(match[0]):04x}"
 
 
 class JsonPrinter(Printer):
@@ -41,7 +41,7 @@ class JsonPrinter(Printer):
             text = json_text(record, pretty=True) + "\n"
         else:
             text = ("[" if self._count == 0 else ",") + "\n  " + json_text(record)
-        # Before it is written: Ctrl-C mostly comes in a write, and the end has to know of this row.
+        # Counted before the write, which Ctrl-C may interrupt, so that ``end`` knows of the row.
         self._count += 1
         self.out.write(text)
 
@@ -69,7 +69,7 @@ class YamlPrinter(Printer):
 
     def row(self, record: Record) -> None:
         shown = record if self.look.single else [record]
-        # What steers a terminal has no other escape in yaml than this one.
+        # YAML has no other escape for characters that control a terminal.
         steers = _STEERS.search(json.dumps(record, ensure_ascii=False)) is not None
         self.out.write(
             self._yaml.safe_dump(shown, sort_keys=False, allow_unicode=not steers, width=1000)

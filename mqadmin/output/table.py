@@ -4,8 +4,8 @@
     orders          0   12
     日志            1    0
 
-Rule: rows are written as they come, and never cut or wrapped; what a person at a terminal sees is
-``output.terminal.drawing``. Control characters are escaped here, too: a pipe often ends on a
+Rule: rows are written as they come, and never cut or wrapped; ``output.terminal.drawing`` draws
+them for a terminal. Control characters are escaped even here, because a pipe often ends at a
 terminal. Wide characters count as two cells.
 """
 
@@ -21,9 +21,9 @@ from mqadmin.session.console import printable
 
 GAP: Final = "  "
 ROWS_BUFFERED: Final = 1000
-"""Rows that are read before widths are fixed; later rows may stick out."""
+"""How many rows are read before widths are fixed; later rows may be wider."""
 NESTED_WIDTH_MAX: Final = 60
-"""How far columns of rows within a row are padded; a longer cell sticks out of its column."""
+"""The widest padding of a nested column; a longer cell is wider than its column."""
 
 
 class TablePrinter(Printer):
@@ -87,7 +87,7 @@ class TablePrinter(Printer):
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> str:
-    """Return one line; a cell that is wider than its column sticks out."""
+    """Return one line; a cell may be wider than its column."""
     parts = []
     for cell, width, to_right in zip(cells, widths, numeric, strict=True):
         pad = " " * max(0, width - cell_width(cell))
@@ -100,7 +100,7 @@ def _widths(lines: Sequence[Sequence[str]], count: int) -> list[int]:
 
 
 def _nested_lines(rows: list[Value]) -> list[str]:
-    """Return rows within a row: columns where they are flat and alike, json elsewhere."""
+    """Return nested rows: as columns if they are flat and alike, otherwise as JSON."""
     records = [row for row in rows if isinstance(row, dict)]
     names = list(records[0]) if records else []
     table = [[name.upper() for name in names]]
@@ -119,5 +119,5 @@ def _is_number(value: Value) -> bool:
 
 
 def _fits_a_cell(value: Value) -> bool:
-    """Return whether a value within a row is written in its column; a map is not."""
+    """Return whether a nested value is written in its column; a map is not."""
     return not isinstance(value, dict) and not (isinstance(value, list) and holds_nested(value))

@@ -9,8 +9,8 @@
     2026-11-21#10:00:00:000           RocketMQ's mqadmin
     20261121100000                    RocketMQ's yyyyMMddHHmmss
 
-Rule: pure; ``now_ms`` is an argument. A time without zone is local, as the person who
-types it means it; what is printed is always UTC with ``Z``.
+Rule: pure; ``now_ms`` is an argument. A time without zone is local, as the person who types it
+means it; printed times are always UTC with ``Z``.
 """
 
 import re
@@ -38,7 +38,7 @@ EXPECTED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """A time as typed; ``ms`` works it out against now."""
+    """A time as typed; ``ms`` evaluates it relative to now."""
 
     text: str
 
@@ -56,7 +56,7 @@ class When:
 
 
 def parse_when(text: str) -> When:
-    """Return a time that is checked now and worked out later.
+    """Return a time that is checked now and evaluated later.
 
     Raises:
         ValueError: the text is not a time.
@@ -131,14 +131,14 @@ def iso_utc(epoch_ms: int) -> str:
     """Return the time in ISO 8601 with ms and ``Z``; out of range: the number as text."""
     if not 0 <= epoch_ms <= MS_MAX:
         return str(epoch_ms)
-    at = EPOCH + timedelta(milliseconds=epoch_ms)
-    return at.strftime("%Y-%m-%dT%H:%M:%S.") + f"{epoch_ms % 1000:03d}Z"
+    moment = EPOCH + timedelta(milliseconds=epoch_ms)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{epoch_ms % 1000:03d}Z"
 
 
 def instant_text(epoch_ms: int, *, now_ms: int) -> str:
-    """Return date, time and zone of an instant, as this machine counts, and how far it is away."""
-    at = (EPOCH + timedelta(milliseconds=epoch_ms)).astimezone()
-    return f"{at.isoformat(sep=' ', timespec='seconds')} ({age_text(epoch_ms, now_ms=now_ms)})"
+    """Return date, time and zone of an instant in local time, and its distance from now."""
+    moment = (EPOCH + timedelta(milliseconds=epoch_ms)).astimezone()
+    return f"{moment.isoformat(sep=' ', timespec='seconds')} ({age_text(epoch_ms, now_ms=now_ms)})"
 
 
 def epoch_ms_of(iso: str) -> int | None:
@@ -180,7 +180,7 @@ CLOCK: Final = "%Y-%m-%d %H:%M:%S"
 
 def _letters(text: str) -> str:
     """Return a duration in words with the letters of its units: ``2 hours`` is ``2h``."""
-    return UNIT_WORDS.sub(lambda found: LETTER_OF.get(found[1], found[1][0]), text)
+    return UNIT_WORDS.sub(lambda match: LETTER_OF.get(match[1], match[1][0]), text)
 
 
 def _clock(text: str) -> str:
@@ -191,8 +191,8 @@ def _java(text: str, word: str) -> datetime:
     base, _, millis = word.rpartition(":")
     if not re.fullmatch(r"[0-9]{3}", millis):
         raise ValueError(f"{text!r} is not a time; {EXPECTED}")
-    at = _strptime(text, base, "%Y-%m-%d#%H:%M:%S")
-    return at + timedelta(milliseconds=int(millis))
+    moment = _strptime(text, base, "%Y-%m-%d#%H:%M:%S")
+    return moment + timedelta(milliseconds=int(millis))
 
 
 def _strptime(text: str, word: str, form: str) -> datetime:
@@ -202,7 +202,7 @@ def _strptime(text: str, word: str, form: str) -> datetime:
         raise ValueError(f"{text!r} is not a time; {EXPECTED}") from None
 
 
-def _ms(at: datetime) -> int:
+def _ms(moment: datetime) -> int:
     """Return the epoch ms; without zone it is local time."""
-    aware = at.astimezone() if at.tzinfo is None else at
+    aware = moment.astimezone() if moment.tzinfo is None else moment
     return (aware - EPOCH) // timedelta(milliseconds=1)

@@ -23,16 +23,16 @@ PERM_TEXT: Final = re.compile(r"[rR-]?[wW-]?[xX-]?")
 
 
 def kind_of(topic: str, *, brokers_and_clusters: Collection[str] = ()) -> TopicKindName:
-    """Return what a topic is for; every broker and cluster has a topic of its own name."""
+    """Return the kind of a topic; every broker and cluster has a topic of its own name."""
     kind = _NAMES.get(names.kind_of(topic), "system")
     return "system" if kind == "normal" and topic in brokers_and_clusters else kind
 
 
 def parse_perm(text: str) -> int:
-    """Return the permission that ``6``, ``RW``, ``r`` or ``RW-`` says.
+    """Return the permission that ``6``, ``RW``, ``r`` or ``RW-`` means.
 
     Raises:
-        ValueError: it says none.
+        ValueError: it is not a permission.
     """
     if text.isdecimal():
         value = int(text)

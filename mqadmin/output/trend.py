@@ -4,8 +4,8 @@
                                 \\    |     /
             rate (read a second), lag_rate (a second), drain_s = lag / -lag_rate
 
-Rule: pure; time comes with each sample. Numbers are over the last minute at most, so that a
-consumer that stopped is seen to stop. An offset that goes back (a reset) starts a new trend.
+Rule: pure; each sample has its time. Numbers cover at most the last minute, so that a stopped
+consumer shows as stopped. An offset that moves back (a reset) starts a new trend.
 """
 
 from collections import deque
@@ -36,7 +36,7 @@ class Trend:
     samples: deque[Sample] = field(default_factory=lambda: deque(maxlen=SAMPLES_MAX))
 
     def add(self, at_ms: int, *, lag: int, consumer_offset: int) -> None:
-        """Take one more sample."""
+        """Add a sample."""
         if self.samples and consumer_offset < self.samples[-1].consumer_offset:
             self.samples.clear()
         self.samples.append(Sample(at_ms, lag, consumer_offset))
@@ -71,14 +71,14 @@ class Trend:
         if len(self.samples) < 2:
             return None
         last = self.samples[-1]
-        recent = [one for one in self.samples if last.at_ms - one.at_ms <= WINDOW_MS]
+        recent = [sample for sample in self.samples if last.at_ms - sample.at_ms <= WINDOW_MS]
         first = recent[0] if len(recent) > 1 else self.samples[-2]
         seconds = (last.at_ms - first.at_ms) / 1000
         return round((value_of(last) - value_of(first)) / seconds, 3) if seconds > 0 else None
 
 
 def sparkline(values: Sequence[float]) -> str:
-    """Return one cell a value, from the lowest bar for nothing to the highest for the most."""
+    """Return one cell for each value: the lowest bar for 0, the highest for the largest."""
     top = max(values, default=0)
     if top <= 0:
         return STEPS[0] * len(values)

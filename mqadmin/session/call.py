@@ -1,13 +1,13 @@
-"""What a command is given besides its arguments: servers, store, settings, questions.
+"""The context of a command besides its arguments: servers, store, settings, questions.
 
-Where the name servers come from, first one that says so:
+The name servers come from the first of these that is set:
 
     -n/--namesrv   `connect` in the shell   --context NAME   NAMESRV_ADDR   current context
 
 Keys come from --access-key, MQADMIN_ACCESS_KEY, the context, or Java's conf/tools.yml.
 
-Rule: a command reaches the outside only through its ``Call``, so that tests can give it
-another one; reading the clock is ``now_ms``.
+Rule: a command reaches the outside only through its ``Call``, so that tests can replace it; the
+clock is ``now_ms``.
 """
 
 import time
@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from mqadmin.errors import CommandError, Usage
 from mqadmin.session.console import Console
 from mqadmin.session.contexts import Context, ContextFile, keys_of_java, secret_of
-from mqadmin.session.link import ServerLink, ServerTarget
-from mqadmin.session.settings import (
+from mqadmin.session.global_options import (
     COMPAT_VARIABLE,
     HONEST,
     TIMEOUT_S_DEFAULT,
     GlobalOptions,
 )
+from mqadmin.session.link import ServerLink, ServerTarget
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -110,20 +110,20 @@ class Call:
 
     @property
     def dry_run(self) -> bool:
-        """Return whether nothing must be changed."""
+        """Return whether nothing may be changed."""
         return self.settings.dry_run
 
     @property
     def store_dir(self) -> "Path":
         """Return the store directory of a command with ``Needs.STORE``; errors as below."""
-        # A command that asks servers has no paths.
+        # A command that asks servers does not need paths.
         from pathlib import Path
 
         return Path(self.store_uri)
 
     @property
     def store_uri(self) -> str:
-        """Return the same as it was given: jobs of the pipeline also take s3://bucket/name.
+        """Return the store as it was given, which may be a URI such as s3://bucket/name.
 
         Raises:
             Usage: none was given.
@@ -153,7 +153,7 @@ class Call:
         """
         file = ContextFile.of(self.console.env)
         named = self.settings.context or self.workplace.context
-        return file.load().get(named)
+        return file.load().context_named(named)
 
     def target(self) -> ServerTarget:
         """Return whom to talk to.
@@ -175,20 +175,20 @@ class Call:
                 "no name server given", hint="use -n HOST:PORT, NAMESRV_ADDR or `context use`"
             )
         # What a context says counts for its own servers only.
-        held = context if context is not None and context.namesrv == namesrv else None
-        held = held or Context("", namesrv or "")
-        access = settings.access_key or env.get("MQADMIN_ACCESS_KEY") or held.access_key
+        own_context = context if context is not None and context.namesrv == namesrv else None
+        own_context = own_context or Context("", namesrv or "")
+        access = settings.access_key or env.get("MQADMIN_ACCESS_KEY") or own_context.access_key
         secret = settings.secret_key or env.get("MQADMIN_SECRET_KEY")
-        secret = secret or secret_of(held.secret_key, env)
+        secret = secret or secret_of(own_context.secret_key, env)
         if access is None and secret is None:
             access, secret = keys_of_java(env)
         return ServerTarget(
             namesrv=namesrv or "",
-            timeout_s=settings.timeout or held.timeout_s or TIMEOUT_S_DEFAULT,
+            timeout_s=settings.timeout or own_context.timeout_s or TIMEOUT_S_DEFAULT,
             access_key=access,
             secret_key=secret,
-            address_map=held.address_map,
-            tls=held.tls,
+            address_map=own_context.address_map,
+            tls=own_context.tls,
         )
 
     def defaults(self) -> Context | None:
@@ -222,15 +222,15 @@ class Call:
         """Ask before a destructive write, unless ``-y``; for ``async`` commands.
 
         Raises:
-            Usage: nobody is there to be asked.
+            Usage: there is no terminal to ask on.
             CommandError: the person said no.
         """
-        if self._must_ask(question) and not await self.workplace.link.ask(
-            lambda: self.console.ask(question)
+        if self._must_ask(question) and not await self.workplace.link.ask_in_main_thread(
+            lambda: self.console.confirm(question)
         ):
             raise CommandError("not confirmed", hint="nothing was changed")
 
-    def keep(
+    def keep_old_state(
         self,
         title: str,
         saved: "Sequence[SavedState]",
@@ -238,7 +238,7 @@ class Call:
         undoes: int | None = None,
         promise: str = "restores the old state",
     ) -> None:
-        """Keep the old state before a destructive write, and say how it comes back.
+        """Keep the old state before a destructive write, and say how to restore it.
 
         Args:
             title: the command and what it names; no secrets.

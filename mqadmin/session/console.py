@@ -68,9 +68,9 @@ class Console(NamedTuple):
         Args:
             as_is: it is for a program, and never broken.
         """
-        self._say(text, "\n", as_is=as_is)
+        self._write_line(text, "\n", as_is=as_is)
 
-    def tell(self, text: str, *, is_error: bool = False) -> None:
+    def print_text(self, text: str, *, is_error: bool = False) -> None:
         """Write a text about the tool; a terminal breaks its lines between words."""
         stream = self.err if is_error else self.out
         if stream.isatty():
@@ -80,12 +80,12 @@ class Console(NamedTuple):
             text = break_lines(text, stream)
         stream.write(text)
 
-    def ask(self, question: str) -> bool:
+    def confirm(self, question: str) -> bool:
         """Return whether the person says yes."""
-        self._say(f"{question} [y/N]", " ")
+        self._write_line(f"{question} [y/N]", " ")
         return self.stdin.readline().strip().lower() in {"y", "yes"}
 
-    def _say(self, text: str, end: str, *, as_is: bool = False) -> None:
+    def _write_line(self, text: str, end: str, *, as_is: bool = False) -> None:
         line = printable(" ".join(text.split()))
         if self.err.isatty() and not as_is:
             # Only a terminal breaks lines.

@@ -59,19 +59,21 @@ class Contexts:
     current: str | None
     contexts: dict[str, Context]
 
-    def get(self, name: str | None) -> Context | None:
+    def context_named(self, name: str | None) -> Context | None:
         """Return the context of this name, or the current one, or None if there is none.
 
         Raises:
             ItemNotFound: the context ``name`` does not exist.
         """
-        wanted = name or self.current
-        if wanted is None:
+        context_name = name or self.current
+        if context_name is None:
             return None
-        found = self.contexts.get(wanted)
-        if found is None:
-            raise ItemNotFound(f"context {wanted!r} not found", hint="`context list` shows them")
-        return found
+        context = self.contexts.get(context_name)
+        if context is None:
+            raise ItemNotFound(
+                f"context {context_name!r} not found", hint="`context list` shows them"
+            )
+        return context
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,10 +142,10 @@ def secret_of(text: str | None, env: Mapping[str, str]) -> str | None:
     if where == "command":
         return _told_by(name)
     if where == "env":
-        found = env.get(name)
-        if found is None:
+        value = env.get(name)
+        if value is None:
             raise ItemNotFound(f"the context's secret key is in ${name}, which is not set")
-        return found
+        return value
     try:
         path = os.path.expanduser(name)
         text, mode = _opened(path)
@@ -162,7 +164,7 @@ def _told_by(line: str) -> str:
 
     hint = "run it by hand; it has to print the key and nothing else"
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             shlex.split(line),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -175,11 +177,11 @@ def _told_by(line: str) -> str:
         raise ItemNotFound(
             f"the context's secret key comes from {line!r}: {why}", hint=hint
         ) from None
-    key = done.stdout.strip()
-    if done.returncode or not key:
+    key = process.stdout.strip()
+    if process.returncode or not key:
         raise ItemNotFound(
-            f"the context's secret key comes from {line!r}, which ended with {done.returncode} and "
-            f"{'a' if key else 'no'} line",
+            f"the context's secret key comes from {line!r}, which ended with "
+            f"{process.returncode} and {'a' if key else 'no'} line",
             hint=hint,
         )
     return key
@@ -269,7 +271,7 @@ def _context(name: str, item: object) -> Context:
     mapped, tls = item.get("map", {}), item.get("tls")
     if not isinstance(mapped, dict) or not isinstance(tls, (dict, type(None))):
         raise TypeError(f"`map` or `tls` of {name} is not an object")
-    pairs = tuple((str(one), str(other)) for one, other in mapped.items())
+    pairs = tuple((str(old), str(new)) for old, new in mapped.items())
     files = None if tls is None else TlsFiles(**tls)
     return Context(name=name, address_map=pairs, tls=files, **plain)
 
@@ -277,7 +279,7 @@ def _context(name: str, item: object) -> Context:
 def _encode(contexts: Contexts) -> dict[str, object]:
     return {
         "current": contexts.current,
-        "contexts": {name: _shown(one) for name, one in sorted(contexts.contexts.items())},
+        "contexts": {name: _shown(context) for name, context in sorted(contexts.contexts.items())},
     }
 
 

@@ -1,12 +1,12 @@
-"""What was there before a destructive write, kept on this machine so that `undo` can put it back.
+"""The state before destructive writes, kept on this machine so that `undo` can restore it.
 
     $XDG_STATE_HOME/mqadmin/journal/000012.json        (or ~/.local/state, mode 600)
     {"id": 12, "at_ms": ..., "namesrv": "...", "command": "topic delete orders",
      "saved": [{"kind": "topic", "broker": "broker-a", ..., "names": ["orders"], "before": {...}}]}
 
-Rule: an entry is on disk before the first write is sent; where it cannot be written, nothing
-is. An entry may hold secrets (an account of an ACL): its file is for its user alone, and what
-it saved is never printed.
+Rule: an entry is on disk before the first write is sent; if it cannot be written, nothing is
+sent. An entry may hold secrets (of an ACL account): only the user can read its file, and its
+contents are never printed.
 """
 
 import json
@@ -22,7 +22,7 @@ from mqadmin.errors import CommandError, ItemNotFound
 from storefmt.config.fastjson import Json
 
 KEPT_MAX: Final = 1000
-"""Entries that stay; the oldest go first."""
+"""How many entries are kept; the oldest are deleted first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +48,8 @@ class JournalEntry:
     """What one command was about to change.
 
     Attributes:
-        undone_ms: when `undo` put it back; None where it did not.
-        undoes: the entry that this command put back itself.
+        undone_ms: when `undo` restored it; None if it has not been undone.
+        undoes: the entry that this command restored.
     """
 
     id: int
@@ -98,7 +98,7 @@ class Journal:
                     saved=tuple(saved),
                     undoes=undoes,
                 )
-                # Another process may have taken the number meanwhile.
+                # Another process may have used the number by now.
                 with suppress(FileExistsError):
                     _write(self._path(number), entry)
                     break
@@ -118,9 +118,9 @@ class Journal:
             CommandError: a file is not a journal entry.
         """
         for number in sorted(self._numbers()):
-            yield self.get(number)
+            yield self.entry(number)
 
-    def get(self, number: int) -> JournalEntry:
+    def entry(self, number: int) -> JournalEntry:
         """Return one entry.
 
         Raises:
@@ -140,19 +140,19 @@ class Journal:
             ) from None
 
     def latest(self) -> JournalEntry:
-        """Return the newest entry that is still to be put back.
+        """Return the newest entry that has not been undone.
 
         Raises:
             ItemNotFound: the journal has no entry to undo.
         """
         for number in sorted(self._numbers(), reverse=True):
-            entry = self.get(number)
+            entry = self.entry(number)
             if entry.undone_ms is None and entry.undoes is None:
                 return entry
         raise ItemNotFound("nothing to undo", hint="`undo --list` shows what was restored")
 
     def mark_undone(self, entry: JournalEntry, *, at_ms: int) -> None:
-        """Note that an entry was put back."""
+        """Record that an entry was undone."""
         fresh = self._path(entry.id).with_suffix(f".{os.getpid()}.tmp")
         _write(fresh, replace(entry, undone_ms=at_ms))
         fresh.replace(self._path(entry.id))
@@ -178,5 +178,5 @@ def _decode(value: dict[str, object]) -> JournalEntry:
     listed = value.pop("saved")
     if not isinstance(listed, list):
         raise TypeError("`saved` is not a list")
-    saved = tuple(SavedState(**{**one, "names": tuple(one["names"])}) for one in listed)
+    saved = tuple(SavedState(**{**fields, "names": tuple(fields["names"])}) for fields in listed)
     return JournalEntry(**value, saved=saved)  # type: ignore[arg-type]

@@ -6,16 +6,16 @@ import textwrap
 from typing import Final, TextIO
 
 LEFT_COLUMN: Final = re.compile(r" +\S.*? {2,}(?=\S)| *")
-"""What stands before the text of a line: a column of its own, as in lists of options, or blanks."""
+"""What precedes the text of a line: a column of its own, as in lists of options, or blanks."""
 
 
 def break_line(line: str, terminal: TextIO) -> str:
-    """Return a line in lines that the terminal does not break itself; the later ones indented."""
+    """Break a line so that the terminal does not have to; continuation lines are indented."""
     return _filled(line, _width(terminal), 2)
 
 
 def break_lines(text: str, terminal: TextIO) -> str:
-    """Return the lines of a text likewise; continued lines start below the start of the text."""
+    """Break the lines of a text likewise; continuation lines start below the start of the text."""
     width = _width(terminal)
     made = []
     for line in text.split("\n"):
@@ -26,7 +26,7 @@ def break_lines(text: str, terminal: TextIO) -> str:
 
 
 def _filled(line: str, width: int, indent: int) -> str:
-    """Return a line in lines; a word that is wider than the terminal stays whole."""
+    """Break a line; a word that is wider than the terminal stays whole."""
     further = " " * (indent if indent < width // 2 else 2)
     return textwrap.fill(
         line, width, subsequent_indent=further, break_long_words=False, break_on_hyphens=False

@@ -1,14 +1,14 @@
 """The way to the servers: one client per address list, with an event loop or without.
 
-    run(work, direct=True)  main thread alone, blocking sockets, gone when it ends
-    run(work)               the loop of ``mqadmin.session.loop_thread``, connections are kept
+    run_coroutine(work, direct=True)  main thread alone, blocking sockets, gone when it ends
+    run_coroutine(work)               the loop of ``loop_thread.py``, whose connections are kept
 
-A command that is declared ``direct`` asks one thing after another and needs no loop, which
-takes longer to load than most requests take. Where a loop runs anyway, as in the shell once
-it completes names, everything goes there.
+A command that is declared ``direct`` sends one request after another and does not need a loop,
+which takes longer to load than most requests take. If a loop runs anyway, as in the shell once it
+completes names, every command uses it.
 
-Rule: nothing is started before the first request; a one-shot command and the shell use
-the same code, the shell just keeps it.
+Rule: nothing is started before the first request; a one-shot command and the shell use the same
+code, except that the shell keeps its connections.
 """
 
 from collections.abc import Callable, Coroutine
@@ -31,9 +31,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ServerTarget:
-    """Whom to talk to, as whom; clients are kept by this.
+    """The servers to connect to, and as whom; the key of kept clients.
 
-    ``namesrv`` is empty where only one broker is asked, by its address.
+    ``namesrv`` is empty if only one broker is asked, by its address.
     """
 
     namesrv: str
@@ -57,25 +57,27 @@ class ServerLink:
         self._direct: dict[ServerTarget, MQClient] | None = None
         self.observer: OnExchange | None = None
 
-    def run(self, work: Callable[[], Coroutine[None, None, T]], *, direct: bool = False) -> T:
+    def run_coroutine(
+        self, work: Callable[[], Coroutine[None, None, T]], *, direct: bool = False
+    ) -> T:
         """Run the coroutine that ``work`` makes and return its result; Ctrl-C cancels it.
 
         Args:
-            direct: it waits for nothing but requests, so it may run without a loop.
+            direct: it only waits for requests, so it may run without a loop.
         """
         if direct and self._thread is None:
             return self._run_direct(work)
-        return self._started().run(work)
+        return self._started().run_coroutine(work)
 
     def submit(self, work: Coroutine[None, None, T]) -> "Future[T]":
         """Start ``work`` in the loop and return at once."""
         return self._started().submit(work)
 
-    async def ask(self, question: Callable[[], bool]) -> bool:
-        """Have ``question`` called in the main thread; for coroutines inside ``run``."""
+    async def ask_in_main_thread(self, question: Callable[[], bool]) -> bool:
+        """Have ``question`` called in the main thread; for coroutines inside ``run_coroutine``."""
         if self._direct is not None:
             return question()
-        return await self._started().ask(question)
+        return await self._started().ask_in_main_thread(question)
 
     async def client(self, target: ServerTarget) -> "MQClient":
         """Return the client for ``target``, started on first use."""
@@ -104,7 +106,7 @@ class ServerLink:
             thread.stop(self._close_clients())
 
     def _run_direct(self, work: Callable[[], Coroutine[None, None, T]]) -> T:
-        # Only a command of one request after another comes this way.
+        # Only ``direct`` commands come this way.
         from remoting.direct import drive
 
         clients = self._direct = {}
@@ -135,7 +137,7 @@ class ServerLink:
 
     def _started(self) -> "LoopThread":
         if self._thread is None:
-            # asyncio is a third of what a command without it costs.
+            # Loading asyncio takes a third as long as the rest of a command.
             from mqadmin.session.loop_thread import LoopThread
 
             self._thread = LoopThread()

@@ -1,8 +1,8 @@
 """One event loop in a thread of its own, for commands that ask several things at a time.
 
-    main thread                       loop thread
-    run(work) --------- begin ----->  the coroutine that work() makes
-         |  <---- question, result ----  |
+    main thread                         loop thread
+    run_coroutine(work) ---- begin -->  the coroutine that work() makes
+         |  <---- question, result -----   |
 
 The main thread waits on a queue, so that Ctrl-C reaches it and cancels the coroutine, and
 so that a command in the loop can have a question asked where standard input belongs. Only
@@ -25,7 +25,7 @@ STOP_WAIT_S: Final = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Question(Generic[T]):
-    """Something that the loop wants done in the main thread."""
+    """A function that the loop wants called in the main thread."""
 
     ask: Callable[[], T]
     answer: "asyncio.Future[T]"
@@ -42,9 +42,9 @@ class LoopThread:
         )
         self._thread.start()
 
-    def run(self, work: Callable[[], Coroutine[None, None, T]]) -> T:
+    def run_coroutine(self, work: Callable[[], Coroutine[None, None, T]]) -> T:
         """Run ``work()`` in the loop and return its result; Ctrl-C and SIGTERM cancel it."""
-        # A queue of this run alone: one that was cancelled may still report its end.
+        # Each run has its own queue, because a cancelled one may still report its end.
         inbox = self._inbox = SimpleQueue()
         begun: list[asyncio.Task[T]] = []
 
@@ -72,8 +72,8 @@ class LoopThread:
         """Start ``work`` in the loop and return at once."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
-    async def ask(self, question: Callable[[], bool]) -> bool:
-        """Have ``question`` called in the main thread; for coroutines inside ``run``."""
+    async def ask_in_main_thread(self, question: Callable[[], bool]) -> bool:
+        """Have ``question`` called in the main thread; for coroutines inside ``run_coroutine``."""
         answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._inbox.put(Question(question, answer))
         return await answer
@@ -97,7 +97,7 @@ async def _alone(last: Coroutine[None, None, None]) -> None:
 
 def _cancel(begun: "list[asyncio.Task[T]]") -> None:
     for task in begun:
-        # Nobody waits for its end any more: an error of it is not one of the program.
+        # The caller no longer waits for it, so its error is not an error of the program.
         task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
         task.cancel()
 

@@ -18,7 +18,7 @@ class TlsFiles:
 
     Attributes:
         ca: trusted certificates, a PEM file; ``system`` for those of this machine; without
-            either, any certificate of a server is taken, as Java does by default.
+            either, any certificate is accepted, as Java does by default.
         cert, key: this client's own, for servers that ask for one.
         key_password: the key's, or ``env:NAME`` or ``file:PATH``.
     """
@@ -34,7 +34,7 @@ class TlsFiles:
 
     def client_tls(self) -> "ClientTls":
         """Return the settings for a connection."""
-        # Plain connections do without the imports.
+        # Plain connections do not need the imports.
         from pathlib import Path
 
         from remoting.aio.tls import ClientTls

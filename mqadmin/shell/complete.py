@@ -6,8 +6,8 @@
     "message send T"         -> topics that start with T
     "group lag -o "          -> table json jsonl ...
 
-Rule: pure; it reads the text before the cursor and ``Names``, and answers in well under
-a key press. Files and directories are left to the caller.
+Rule: pure; it reads the text before the cursor and ``Names``, and answers well within a key press.
+Files and directories are left to the caller.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,7 +19,7 @@ from click.shell_completion import CompletionItem
 from mqadmin.cli import tree
 from mqadmin.cli.parse import complete, java_words
 from mqadmin.cli.types import PATHS, Live, ParseContext, ValueKind
-from mqadmin.session.settings import Format
+from mqadmin.session.global_options import Format
 from mqadmin.shell.filters import FILTERS
 from mqadmin.shell.lines import ShellWord, split
 from mqadmin.shell.names import Names
@@ -38,7 +38,7 @@ STORE_WORDS = {"open": "open a store directory", "close": "close the store direc
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A word that could stand here, from ``start`` of the text on."""
+    """A possible word, which replaces the text from ``start`` on."""
 
     text: str
     start: int
@@ -47,7 +47,7 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """What the cursor is in: finished words of this stage, and the one being typed."""
+    """The place of the cursor: the finished words of this stage, and the one being typed."""
 
     words: list[str]
     partial: str
@@ -57,7 +57,7 @@ class Spot:
 
 
 def spot_of(text: str) -> Spot:
-    """Return where the end of ``text`` is."""
+    """Return the place at the end of ``text``."""
     made = split(text)
     words: list[ShellWord] = made.words
     partial, start = "", len(text)
@@ -76,16 +76,16 @@ def spot_of(text: str) -> Spot:
 
 
 def suggestions(text: str, names: Names) -> tuple[list[Suggestion], str]:
-    """Return what could stand at the end of ``text``, best first.
+    """Return the possible words at the end of ``text``, best first.
 
-    Also returns "file" or "dir" where a path could stand there, else an empty text.
+    Also returns "file" or "dir" if a path is possible there, otherwise an empty text.
     """
     spot = spot_of(text)
     if spot.after_redirect:
         return [], "file"
     if spot.after_pipe:
-        found = {name: made.usage for name, made in FILTERS.items()} if not spot.words else {}
-        return _matching(spot, found), ""
+        candidates = {name: made.usage for name, made in FILTERS.items()} if not spot.words else {}
+        return _matching(spot, candidates), ""
     if [word.lower() for word in spot.words] == ["store", "open"]:
         return [], "dir"
     own = _own(spot, names)
@@ -93,7 +93,7 @@ def suggestions(text: str, names: Names) -> tuple[list[Suggestion], str]:
         return _matching(spot, own), ""
     typed = "-" if spot.partial.startswith("-") else ""
     items = click_items(spot.words, typed, lambda ctx, kind: names.of(kind))
-    words = {one.value: one.help or one.what or "" for one in items if one.type == "plain"}
+    words = {item.value: item.help or item.what or "" for item in items if item.type == "plain"}
     if not spot.words:
         words |= OWN_WORDS
         if spot.partial and not any(word.startswith(spot.partial) for word in words):
@@ -102,7 +102,7 @@ def suggestions(text: str, names: Names) -> tuple[list[Suggestion], str]:
         words |= STORE_WORDS
     if not typed and not (items and items[0].what):
         words = dict(sorted(words.items()))
-    path = next((one.type for one in items if one.type in PATHS.values()), "")
+    path = next((item.type for item in items if item.type in PATHS.values()), "")
     return _matching(spot, words), path
 
 
@@ -112,7 +112,7 @@ def click_items(words: Sequence[str], typed: str, live: Live) -> list[Completion
 
 
 def _own(spot: Spot, names: Names) -> dict[str, str] | None:
-    """Return what follows the shell's own words; None where it is a command's turn."""
+    """Return the words that may follow the shell's own words; None if a command is next."""
     words = [word.lower() for word in spot.words]
     if not words:
         return None

@@ -3,8 +3,8 @@
     help [CMD]   exit [N]   set NAME VALUE   use topic|context X   connect ADDR
     store open DIR   store close   watch [SECONDS] CMD
 
-Rule: a line never ends the shell except ``exit``; its exit code is kept in ``last_exit``
-and is what a prompt shows and a script stops at.
+Rule: only ``exit`` ends the shell; ``last_exit`` has the exit code of the last line, which the
+prompt shows. A failed line stops a script.
 """
 
 import os
@@ -16,11 +16,11 @@ from typing import Final, TextIO, cast, get_args
 
 from mqadmin.cli.command import TextAnswer
 from mqadmin.cli.parse import parse
-from mqadmin.cli.run import run_line, tell
+from mqadmin.cli.run import print_error, run_line
 from mqadmin.errors import CommandError, Interrupted, ItemNotFound, Usage, describe
 from mqadmin.session.call import Workplace
 from mqadmin.session.console import Console
-from mqadmin.session.settings import Format
+from mqadmin.session.global_options import Format
 from mqadmin.shell.filters import INPUT_OF, stage_of
 from mqadmin.shell.lines import Quote, ShellCommand, parse_line, split
 from mqadmin.shell.pipe import Pipe, PipeClosed
@@ -60,7 +60,7 @@ A table in a pipe is plain text. `set output json`, or -o json, gives programs w
 """
 
 Page = Callable[[Console], AbstractContextManager[Console]]
-"""Gives a console that shows a long result a screen at a time."""
+"""Returns a console that shows a long result a screen at a time."""
 
 
 @dataclass(slots=True)
@@ -84,14 +84,14 @@ class Shell:
             "exit": self._exit,
             "quit": self._exit,
             "connect": self._connect,
-            "set": self._set,
+            "set": self._set_option,
             "use": self._use,
             "watch": self._watch,
             "clear": self._clear,
         }
 
-    def run(self, text: str, *, keep_going: bool = False) -> int:
-        """Run the commands of a line, tell an error, and return the exit code.
+    def run_text(self, text: str, *, keep_going: bool = False) -> int:
+        """Run the commands of a line, print an error, and return the exit code.
 
         The first command that fails ends the line, unless ``keep_going``.
 
@@ -107,7 +107,7 @@ class Shell:
         failed = 0
         for command in commands:
             try:
-                self.last_exit = self._run(command)
+                self.last_exit = self._run_words(command)
             except (CommandError, OSError, KeyboardInterrupt) as error:
                 self._failed(error)
             failed = self.last_exit or failed
@@ -118,7 +118,7 @@ class Shell:
     def _system(self, text: str) -> int:
         """Run a line of the machine's own shell; Ctrl-C ends it."""
         self.console.out.flush()
-        # Without a person, standard input may hold the lines that follow this one.
+        # In a script, standard input may contain the lines that follow this one.
         stdin = None if self.console.can_ask else subprocess.DEVNULL
         try:
             self.last_exit = subprocess.run(["/bin/sh", "-c", text], stdin=stdin).returncode
@@ -132,16 +132,16 @@ class Shell:
         return 0
 
     def _failed(self, error: BaseException) -> int:
-        self.tell(error)
+        self.print_error(error)
         self.last_exit = describe(error).exit_code
         return self.last_exit
 
-    def tell(self, error: BaseException) -> None:
+    def print_error(self, error: BaseException) -> None:
         """Print an error in the format that is set."""
         as_json = self.workplace.output in {"json", "jsonl"}
-        tell(error, self.console, as_json=as_json, verbose=False)
+        print_error(error, self.console, as_json=as_json, verbose=False)
 
-    def _run(self, line: ShellCommand) -> int:
+    def _run_words(self, line: ShellCommand) -> int:
         """Run the words; their rows go through the filters and into the file."""
         if not line.filters and line.file is None:
             if self._page is None:
@@ -168,7 +168,7 @@ class Shell:
 
     @contextmanager
     def _target(self, line: ShellCommand) -> Iterator[TextIO]:
-        """Give what the rows of a line are written to: a file, or what the shell writes to."""
+        """Yield the stream for the rows of a line: a file, or that of the shell."""
         if line.file is None:
             yield self.console.out
             return
@@ -193,14 +193,14 @@ class Shell:
 
     def _help(self, words: list[str], console: Console) -> int:
         if words and words[0].lower() in {"pipes", "pipe", "|"}:
-            console.tell(PIPES_HELP)
+            console.print_text(PIPES_HELP)
             return 0
         if not words or words[0].lower() not in self._own:
             answer = parse(["help", *words])
             assert isinstance(answer, TextAnswer)
-            console.tell(answer.text if words else answer.text + "\n")
+            console.print_text(answer.text if words else answer.text + "\n")
         if not words or words[0].lower() in self._own:
-            console.tell(SHELL_HELP)
+            console.print_text(SHELL_HELP)
         return 0
 
     def _exit(self, words: list[str], console: Console) -> int:
@@ -213,7 +213,7 @@ class Shell:
         self.workplace.label = None
         return 0
 
-    def _set(self, words: list[str], console: Console) -> int:
+    def _set_option(self, words: list[str], console: Console) -> int:
         if len(words) != 2 or words[0] != "output":
             raise Usage("only `set output FORMAT` is possible")
         if words[1] not in get_args(Format):
@@ -276,14 +276,14 @@ def run_script(shell: Shell, lines: Iterable[str], *, keep_going: bool = False) 
             text += piece
             if split(text.removesuffix("\n")).inside is Quote.BACKSLASH:
                 continue
-            exit_code = shell.run(text, keep_going=keep_going)
+            exit_code = shell.run_text(text, keep_going=keep_going)
             text = ""
             if exit_code:
                 failed = exit_code
                 if not keep_going:
                     return failed
         if text:
-            failed = shell.run(text, keep_going=keep_going) or failed
+            failed = shell.run_text(text, keep_going=keep_going) or failed
     except ShellExit as leave:
         return leave.exit_code
     return failed

@@ -1,4 +1,4 @@
-"""Filters after ``|``: those of the shell are done in this process, others are programs.
+"""Filters after ``|``: the shell's own run in this process, others are programs.
 
     grep [-i] [-v] PATTERN    lines that match (or not)
     head [N]   tail [N]       first or last lines, 10 by default
@@ -8,9 +8,9 @@
     record                    each row as a block of name and value lines
     jq ...                    any other word: a program of the machine, run without a shell
 
-Rule: a filter takes lines one by one and holds no more of them than it needs: tail its last
-ones, sort and json all, grep none. A program starts with the first line; the filters behind it
-get its lines when it has ended. An error names the filter.
+Rule: a filter gets lines one by one and keeps no more of them than it needs: tail keeps its last
+ones, sort and json keep all, grep none. A program starts with the first line; the filters behind
+it get its lines once it has ended. An error names the filter.
 """
 
 import io
@@ -36,14 +36,14 @@ INPUT_OF: Final = {"json": "json", "record": "jsonl"}
 STEP = re.compile(r"\.?([^.\[\]]+)|\[(-?[0-9]+)?\]")
 
 Lines = Iterable[str]
-"""Each ends in a line feed, but for the last one of a text that does not."""
+"""Each ends in a line feed, except the last line of a text that does not."""
 
 
 class Stage:
     """One filter at work.
 
     Attributes:
-        enough: nothing that comes now would change what comes out.
+        enough: further lines would not change the output.
         target: what the lines of the last filter are written to; None for the others.
     """
 
@@ -51,15 +51,15 @@ class Stage:
     target: TextIO | None = None
 
     def line(self, line: str) -> Lines:
-        """Take a line and return those that come out."""
+        """Process a line and return the output lines."""
         return (line,)
 
     def end(self) -> Lines:
-        """Return the lines that come out at the end."""
+        """Return the output lines at the end."""
         return ()
 
     def close(self) -> None:
-        """Let go of what the filter holds, also after an error."""
+        """Release what the filter holds, also after an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,21 +76,21 @@ def stage_of(words: list[str]) -> Stage:
     Raises:
         Usage: the filter does not exist, or its arguments are wrong.
     """
-    found = FILTERS.get(words[0])
-    if found is not None:
-        return found.start(words[1:])
+    filter_ = FILTERS.get(words[0])
+    if filter_ is not None:
+        return filter_.start(words[1:])
     if shutil.which(words[0]) is None:
-        known = ", ".join(FILTERS)
-        raise Usage(f"unknown filter or program `{words[0]}`", hint=f"there are {known}")
+        names = ", ".join(FILTERS)
+        raise Usage(f"unknown filter or program `{words[0]}`", hint=f"there are {names}")
     return Program(words)
 
 
 class Program(Stage):
-    """A program of the machine, as ``jq``: it gets each line as it comes.
+    """A program such as ``jq``, which gets each line as it comes.
 
     As the last stage it writes to the target itself, so that `message tail T | jq .` shows each
-    message at once, and `| less` is a pager. What it writes elsewhere is held in a file until it
-    ends: only then is it safe to wait for it.
+    message at once, and `| less` is a pager. Otherwise its output is kept in a file until it ends,
+    because reading it earlier could block both sides.
     """
 
     def __init__(self, words: list[str]) -> None:
@@ -99,7 +99,7 @@ class Program(Stage):
         self._held: IO[str] | None = None
 
     def line(self, line: str) -> Lines:
-        """Give the line to the program; one that has ended has enough."""
+        """Write the line to the program; if it has ended, it has enough."""
         try:
             given = self._started().stdin
             assert given is not None
@@ -110,7 +110,7 @@ class Program(Stage):
         return ()
 
     def end(self) -> Lines:
-        """Wait until the program ends, and return what it said if that is not written yet.
+        """Wait until the program ends, and return its output if it is not written yet.
 
         Raises:
             CommandError: it failed.
@@ -119,7 +119,7 @@ class Program(Stage):
         assert running.stdin is not None
         with suppress(BrokenPipeError):
             running.stdin.close()
-        # Ctrl-C ends the program together with the command that it reads, which reports that.
+        # Ctrl-C also ends the command that the program reads, which reports it.
         if running.wait() not in {0, -signal.SIGINT}:
             raise CommandError(f"{self._words[0]} ended with exit code {running.returncode}")
         if self._held is None:
@@ -128,7 +128,7 @@ class Program(Stage):
         return self._held
 
     def close(self) -> None:
-        """End the program where it still runs."""
+        """End the program if it still runs."""
         if self._running is not None:
             self._running.terminate()
             with suppress(BrokenPipeError), self._running:
@@ -149,7 +149,7 @@ class Program(Stage):
 
     def _output(self) -> int:
         if self.target is not None:
-            # A stream in memory has no file.
+            # A stream in memory does not have a descriptor.
             with suppress(io.UnsupportedOperation):
                 self.target.flush()
                 return self.target.fileno()
@@ -196,11 +196,11 @@ class Head(Stage):
 
 
 class CollectedLines(Stage):
-    """Lines that only come out at the end.
+    """A filter whose lines only come out at the end.
 
     Args:
-        shown: makes what comes out of the lines that were held.
-        count_max: how many of the last lines are held; None holds all.
+        shown: makes the output of the lines that were kept.
+        count_max: how many of the last lines are kept; None keeps all.
     """
 
     def __init__(self, shown: Callable[[Lines], Lines], *, count_max: int | None = None) -> None:
@@ -208,12 +208,12 @@ class CollectedLines(Stage):
         self._held: deque[str] = deque(maxlen=count_max)
 
     def line(self, line: str) -> Lines:
-        """Hold the line."""
+        """Keep the line."""
         self._held.append(line)
         return ()
 
     def end(self) -> Lines:
-        """Return what is made of the lines."""
+        """Return the output of the lines."""
         return self._shown(self._held)
 
 
@@ -228,14 +228,14 @@ def _sort(words: list[str]) -> Stage:
 
 
 class Uniq(Stage):
-    """Lines that are not as the one before."""
+    """Lines that differ from the one before."""
 
     def __init__(self, words: list[str]) -> None:
         _no_words("uniq", words)
         self._last = ""
 
     def line(self, line: str) -> Lines:
-        """Return the line where it differs."""
+        """Return the line if it differs."""
         line = _whole(line)
         if line == self._last:
             return ()
@@ -283,7 +283,7 @@ class RecordBlocks(Stage):
         self._number = 0
 
     def line(self, line: str) -> Lines:
-        """Return the block of a row; hold the lines of a document."""
+        """Return the block of a row; keep the lines of a document."""
         if self._held or line.startswith("["):
             self._held.append(line)
             return ()
@@ -336,12 +336,12 @@ def _cell(value: object) -> str:
 
 
 def _walk(value: object, path: str) -> list[object]:
-    """Return what a path leads to; in a list without number it goes into every element."""
-    found = [value]
+    """Return the values at a path; a list without a number stands for all its elements."""
+    values = [value]
     for step in STEP.finditer(path.strip(".")):
         name, index = step[1], step[2]
-        found = [part for one in found for part in _step(one, name, index, path)]
-    return found
+        values = [part for each in values for part in _step(each, name, index, path)]
+    return values
 
 
 def _step(value: object, name: str | None, index: str | None, path: str) -> list[object]:

@@ -3,7 +3,7 @@
     prompt        dev/DefaultCluster [3]>      context, cluster, last exit code if not 0
     bottom line   the syntax of what is typed, or what is wrong with it
 
-Rule: no key press waits for a server: completion reads names that a task in the loop
+Rule: a key press never waits for a server, because completion reads names that a task in the loop
 thread keeps fresh. This is the only module that imports prompt_toolkit.
 """
 
@@ -39,7 +39,7 @@ from mqadmin.cli.mistakes import unknown_command
 from mqadmin.cli.parse import load
 from mqadmin.errors import CommandError
 from mqadmin.session.call import Call
-from mqadmin.session.settings import GlobalOptions
+from mqadmin.session.global_options import GlobalOptions
 from mqadmin.shell.complete import OWN_WORDS, spot_of, suggestions
 from mqadmin.shell.engine import Shell, ShellExit
 from mqadmin.shell.lines import commands, is_unfinished, split
@@ -51,9 +51,9 @@ WELCOME: Final = "mqadmin shell: `help` lists the commands, Tab completes, Ctrl-
 SECRET: Final = "secret-key"
 NAMES_SHOWN: Final = 6
 NAMES_WAIT_S: Final = 3.0
-"""How long the first prompt waits for the cluster's name; typing never does."""
+"""How long the first prompt waits for the cluster's name; typing never waits."""
 REDRAW_S: Final = 1.0
-"""How soon the prompt shows that a server which was away answers again."""
+"""How soon the prompt notices that a server answers again."""
 
 STYLE: Final = Style.from_dict(
     {
@@ -104,10 +104,12 @@ class ShellCompleter(Completer):
         """Yield what could stand at the cursor; nothing is waited for."""
         self._refresh()
         text = document.text_before_cursor
-        found, path = suggestions(text, self._names.known)
-        for one in found:
+        suggested, path = suggestions(text, self._names.known)
+        for suggestion in suggested:
             yield Completion(
-                one.text, start_position=one.start - len(text), display_meta=one.meaning
+                suggestion.text,
+                start_position=suggestion.start - len(text),
+                display_meta=suggestion.meaning,
             )
         if path:
             typed = spot_of(text).partial
@@ -129,33 +131,35 @@ def styled_parts(text: str) -> StyleAndTextTuples:
     parts: StyleAndTextTuples = []
     made = split(text)
     command_words = _command_word_count([word.text for word in made.words])
-    known = command_words > 0
-    at = 0
+    is_command = command_words > 0
+    pos = 0
     for spot, word in enumerate(made.words):
         end = made.words[spot + 1].start if spot + 1 < len(made.words) else len(text)
-        parts.append(("", text[at : word.start]))
+        parts.append(("", text[pos : word.start]))
         shown = text[word.start : end]
         if word.is_operator:
             style = "class:operator"
         elif spot < max(command_words, 1):
-            style = "class:known" if known else "class:unknown"
+            style = "class:known" if is_command else "class:unknown"
         elif word.text.startswith("-") and not word.quoted:
             style = "class:option"
         else:
             style = "class:text" if word.quoted else ""
         parts.append((style, shown))
-        at = end
-    parts.append(("", text[at:]))
+        pos = end
+    parts.append(("", text[pos:]))
     return parts
 
 
 def _command_word_count(words: list[str]) -> int:
-    """Return how many words name a command; 1 for the shell's own, 0 for none."""
+    """Return how many words name a command; 1 for the shell's own words, 0 if none does."""
     _, count = tree.find_command(words)
     if count or not words:
         return count
-    known = words[0].lower() in OWN_WORDS or native_of(words[0]) or tree.commands_below(words[:1])
-    return 1 if known else 0
+    is_command = (
+        words[0].lower() in OWN_WORDS or native_of(words[0]) or tree.commands_below(words[:1])
+    )
+    return 1 if is_command else 0
 
 
 def hint(text: str) -> str:
@@ -184,7 +188,7 @@ def hint(text: str) -> str:
 
 
 def _beginning_with(words: list[str]) -> list[str]:
-    """Return what a half typed name may become: a command, or the first word of one."""
+    """Return the completions of a half-typed name: commands, or first words of them."""
     typed = " ".join(words).lower()
     names = sorted(tree.COMMANDS)
     if len(words) == 1:
@@ -193,10 +197,10 @@ def _beginning_with(words: list[str]) -> list[str]:
 
 
 def keys(completer: Completer) -> KeyBindings:
-    """Return what Tab does: it completes at once, also while the menu is still being made.
+    """Return the action of Tab: it completes at once, even while the menu is being built.
 
-    prompt_toolkit drops a Tab that comes while suggestions are on their way, and people type
-    faster than that.
+    prompt_toolkit drops a Tab that is pressed while suggestions are being computed, and people
+    type faster than that.
     """
     made = KeyBindings()
 
@@ -208,11 +212,11 @@ def keys(completer: Completer) -> KeyBindings:
             buffer.complete_next()
             return
         asked = CompleteEvent(completion_requested=True)
-        found = list(completer.get_completions(buffer.document, asked))
-        if len(found) == 1:
-            insert(buffer, found[0])
+        completions = list(completer.get_completions(buffer.document, asked))
+        if len(completions) == 1:
+            insert(buffer, completions[0])
             return
-        common = get_common_complete_suffix(buffer.document, found)
+        common = get_common_complete_suffix(buffer.document, completions)
         if common:
             buffer.insert_text(common)
         elif state is not None:
@@ -224,7 +228,7 @@ def keys(completer: Completer) -> KeyBindings:
 
 
 def insert(buffer: Buffer, completion: Completion) -> None:
-    """Put the only completion there is into the line, and a blank behind it."""
+    """Insert the only completion, and a blank after it."""
     buffer.cancel_completion()
     buffer.delete_before_cursor(-completion.start_position)
     is_open = completion.text.endswith(("/", "=", " "))
@@ -246,7 +250,7 @@ class Interactive:
         self._names = LiveNames()
         self._plain = call.settings.no_color or "NO_COLOR" in call.console.env
 
-    def run(self) -> int:
+    def read_lines(self) -> int:
         """Read and run lines until ``exit`` or Ctrl-D; return the exit code."""
         self._greet()
         completer = ShellCompleter(self._names, self._refresh)
@@ -274,7 +278,7 @@ class Interactive:
             except EOFError:
                 return 0
             try:
-                self._shell.run(text)
+                self._shell.run_text(text)
             except ShellExit as leave:
                 return leave.exit_code
             self._refresh(at_once=True)
@@ -284,7 +288,7 @@ class Interactive:
         return problem(text, self._names.known) or hint(text)
 
     def _greet(self) -> None:
-        """Say hello, and whether a server answers."""
+        """Print the greeting, and whether a server answers."""
         self._call.warn(WELCOME)
         try:
             target = self._here().target()
@@ -337,4 +341,4 @@ class Interactive:
 
 def run_interactive(call: Call) -> int:
     """Run the shell at this terminal and return its exit code."""
-    return Interactive(call).run()
+    return Interactive(call).read_lines()

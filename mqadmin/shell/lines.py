@@ -3,10 +3,10 @@
     message query key T 'a b' | grep hello | head 5 > out.txt; topic list
     |------ first stage -----|  |- filter -| |-----|   |file|  |next one|
 
-Rule: quotes as in a POSIX shell, single and double, and a backslash; ``|`` and ``>`` count
-only outside of quotes and only as words of their own, for ``%RETRY%a|b`` may be a topic;
-``;`` counts where a word ends, for ``mq1:9876;mq2:9876`` is two addresses as Java's users write
-them; ``#`` starts a comment only where a word could start. Nothing is expanded.
+Rule: quotes are those of a POSIX shell: single, double and a backslash. ``|`` and ``>`` only count
+outside quotes and as separate words, because ``%RETRY%a|b`` may be a topic. ``;`` only counts at
+the end of a word, because Java's users write two addresses as ``mq1:9876;mq2:9876``. ``#`` starts
+a comment only at the start of a word. Nothing is expanded.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ OPERATORS = frozenset({"|", ">", ">>", NEXT})
 
 
 class Quote(Enum):
-    """What the end of a text is inside of."""
+    """The quote that is open at the end of a text."""
 
     NONE = auto()
     SINGLE = auto()
@@ -39,13 +39,13 @@ class ShellWord:
 
     @property
     def is_operator(self) -> bool:
-        """Return whether it is ``|``, ``>``, ``>>`` or ``;`` and not a quoted one."""
+        """Return whether it is an unquoted ``|``, ``>``, ``>>`` or ``;``."""
         return not self.quoted and self.text in OPERATORS
 
 
 @dataclass(frozen=True, slots=True)
 class SplitText:
-    """The words of a text, and what its end is inside of."""
+    """The words of a text, and the quote that is open at its end."""
 
     words: list[ShellWord]
     inside: Quote
@@ -69,32 +69,32 @@ def split(text: str) -> SplitText:
     current: list[str] | None = None
     start, quoted = 0, False
     back_to = Quote.NONE
-    at = 0
-    while at < len(text):
-        char = text[at]
-        at += 1
+    pos = 0
+    while pos < len(text):
+        char = text[pos]
+        pos += 1
         if state is Quote.BACKSLASH:
             state = back_to
             if state is Quote.DOUBLE and char not in '"\\':
                 current = [*(current or []), "\\"]
             current = [*(current or []), char]
-        elif char == "\\" and text[at : at + 1] == "\n" and state is not Quote.SINGLE:
-            at += 1
+        elif char == "\\" and text[pos : pos + 1] == "\n" and state is not Quote.SINGLE:
+            pos += 1
         elif char == "\\" and state is not Quote.SINGLE:
             if current is None:
-                current, start = [], at - 1
+                current, start = [], pos - 1
             back_to, state, quoted = state, Quote.BACKSLASH, True
-        elif state is Quote.NONE and (char in BLANKS or _is_next(text, at - 1)):
+        elif state is Quote.NONE and (char in BLANKS or _is_next(text, pos - 1)):
             if current is not None:
                 words.append(ShellWord("".join(current), start, quoted))
             if char == NEXT:
-                words.append(ShellWord(NEXT, at - 1, False))
+                words.append(ShellWord(NEXT, pos - 1, False))
             current, quoted = None, False
         elif state is Quote.NONE and char == "#" and current is None:
             break
         else:
             if current is None:
-                current, start = [], at - 1
+                current, start = [], pos - 1
             state, shown = _quote(state, char)
             quoted = quoted or shown is None
             if shown is not None:
@@ -104,13 +104,13 @@ def split(text: str) -> SplitText:
     return SplitText(words, state, current is None)
 
 
-def _is_next(text: str, at: int) -> bool:
-    """Return whether a ``;`` stands there and ends a command: at the end of a word."""
-    return text[at] == NEXT and (at + 1 == len(text) or text[at + 1] in BLANKS)
+def _is_next(text: str, pos: int) -> bool:
+    """Return whether a ``;`` at ``pos`` ends a command, that is, stands at the end of a word."""
+    return text[pos] == NEXT and (pos + 1 == len(text) or text[pos + 1] in BLANKS)
 
 
 def _quote(state: Quote, char: str) -> tuple[Quote, str | None]:
-    """Return the state after ``char``, and the text it stands for (None for a quote)."""
+    """Return the state after ``char``, and the text that it adds (None for a quote)."""
     if state is Quote.NONE and char in "'\"":
         return (Quote.SINGLE if char == "'" else Quote.DOUBLE), None
     if (state, char) in {(Quote.SINGLE, "'"), (Quote.DOUBLE, '"')}:
@@ -119,7 +119,7 @@ def _quote(state: Quote, char: str) -> tuple[Quote, str | None]:
 
 
 def commands(words: Sequence[ShellWord]) -> list[list[ShellWord]]:
-    """Return the words of each command of a line; the last one may be empty, not yet typed."""
+    """Return the words of each command of a line; the last one may be empty so far."""
     made: list[list[ShellWord]] = [[]]
     for word in words:
         if word.is_operator and word.text == NEXT:

@@ -1,11 +1,11 @@
 """Live names for completion: topics, groups, brokers, clusters.
 
-    a key press --> what is known now (never waits)
+    a key press --> the names known now (never waits)
                 \\-> when older than 10 s: a task in the loop thread asks the servers
                     (1 s while no broker is known)
 
-Rule: completion is a convenience: a server that is away leaves the names as they were, and
-the prompt says so. Nothing here is read by a command.
+Rule: completion is a convenience. If a server is away, the names stay as they were, and the prompt
+says so. Commands never read these names.
 """
 
 import asyncio
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 FRESH_S = 10.0
 AWAY_S = 1.0
-"""How soon a server is asked again that did not answer, or knew no broker."""
+"""How soon a server that did not answer, or knew no broker, is asked again."""
 CLIENT_GROUPS_MAX = 200
-"""Groups whose members are asked for; each costs a request."""
+"""How many groups' members are fetched; each group costs a request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What is known: names by kind, and whether a server answered."""
+    """The known names by kind, and whether a server answered."""
 
     by_kind: dict[ValueKind, list[str]] = field(default_factory=dict)
     cluster: str | None = None
@@ -55,7 +55,7 @@ class LiveNames:
         self._task: Future[None] | None = None
 
     def refresh(self, call: Call, *, at_once: bool = False) -> "Future[None] | None":
-        """Start to fetch names unless they are fresh or a fetch is on its way."""
+        """Start to fetch names unless they are fresh or being fetched."""
         if self._task is not None and not self._task.done():
             return self._task
         fresh_s = AWAY_S if self.known.cluster is None else FRESH_S
@@ -69,7 +69,7 @@ class LiveNames:
         try:
             self.known = await fetch(call)
         except Exception:
-            # Whatever it was, the next command will report it; here it only means "no names".
+            # The next command will report the error; here it only means "no names".
             self.known = Names({**self.known.by_kind, **_contexts(call)}, None, False)
 
 
@@ -92,7 +92,7 @@ async def fetch(call: Call) -> Names:
             groups.update(table.groups)
     asked = [(place, group) for place in masters for group in sorted(groups)[:CLIENT_GROUPS_MAX]]
     clients: set[str] = set()
-    async for members in bounded_gather(asked, lambda at: _members(admin, at)):
+    async for members in bounded_gather(asked, lambda pair: _members(admin, pair)):
         clients.update(members)
     clusters = sorted({place.cluster for place in brokers})
     own = {*clusters, *(place.broker for place in brokers)}
@@ -108,16 +108,16 @@ async def fetch(call: Call) -> Names:
     return Names({**names, **_contexts(call)}, clusters[0] if clusters else None, True)
 
 
-async def _members(admin: "Admin", at: tuple[ServerNode, str]) -> list[str]:
+async def _members(admin: "Admin", pair: tuple[ServerNode, str]) -> list[str]:
     try:
-        return await admin.consumer_ids(at[0].address, at[1])
+        return await admin.consumer_ids(pair[0].address, pair[1])
     except ClientError:
-        # One broker that does not answer takes only its own members away.
+        # If a broker does not answer, only its members are missing.
         return []
 
 
 def _rank(topic: str, own: set[str]) -> int:
-    """Return 0 for the topics that users made: they come first."""
+    """Return 0 for topics that users made, which come first."""
     return 0 if kind_of(topic, brokers_and_clusters=own) == "normal" else 1
 
 

@@ -3,9 +3,9 @@
     rows --> held until a screenful --> fits: printed as they are
                                     `-> does not: the pager of the user, fed while rows come
 
-Rule: what fits is never paged; a result that is followed or watched streams as it is; the
-pager is ``$PAGER``, else ``less``, and without either the rows are simply printed. Leaving
-the pager early ends the command quietly.
+Rule: a result that fits is never paged, and one that is followed or watched is streamed. The pager
+is ``$PAGER``, otherwise ``less``; without either, the rows are simply printed. Quitting the pager
+early ends the command quietly.
 """
 
 import io
@@ -35,7 +35,7 @@ class PagedText(io.TextIOBase):
         self._straight = False
 
     def isatty(self) -> bool:
-        """Return True: what is written here is read by a person."""
+        """Return True, because a person reads the output."""
         return True
 
     def fileno(self) -> int:
@@ -43,10 +43,10 @@ class PagedText(io.TextIOBase):
         return self._out.fileno()
 
     def write(self, text: str) -> int:
-        """Take a piece of the result.
+        """Write a piece of the result.
 
         Raises:
-            BrokenPipeError: the person left the pager.
+            BrokenPipeError: the person quit the pager.
         """
         if self._straight:
             return self._out.write(text)
@@ -59,7 +59,7 @@ class PagedText(io.TextIOBase):
         return len(text)
 
     def flush(self) -> None:
-        """Show at once what a person waits for; from here on nothing is paged."""
+        """Show the text at once, because a person waits for it; from now on nothing is paged."""
         if self._pager_in is not None:
             self._pager_in.flush()
             return
@@ -69,14 +69,14 @@ class PagedText(io.TextIOBase):
         self._out.flush()
 
     def close(self) -> None:
-        """Do nothing: the stream behind belongs to its opener, who closes it."""
+        """Do nothing, because the opener of the stream closes it."""
 
     def finish(self) -> None:
-        """Show what is held, or wait until the person leaves the pager."""
+        """Show the kept text, or wait until the person quits the pager."""
         if self._pager is None or self._pager_in is None:
             self.flush()
             return
-        # The person may leave before the end is written: that is what a pager is for.
+        # The person may quit before the end is written, which is not an error.
         with suppress(BrokenPipeError):
             self._pager_in.close()
         self._pager.wait()
@@ -89,7 +89,7 @@ class PagedText(io.TextIOBase):
 
 
 def pager_command(env: Mapping[str, str]) -> list[str] | None:
-    """Return the user's pager; None for none."""
+    """Return the user's pager, or None."""
     named = env.get("PAGER")
     if named is not None:
         words = shlex.split(named)
@@ -99,7 +99,7 @@ def pager_command(env: Mapping[str, str]) -> list[str] | None:
 
 @contextmanager
 def paged(console: Console) -> Iterator[Console]:
-    """Give a console whose rows are paged where they do not fit the terminal."""
+    """Yield a console whose rows are paged if they do not fit the terminal."""
     command = pager_command(console.env)
     if command is None or not console.out_is_tty:
         yield console

@@ -2,9 +2,9 @@
 
     command --write--> Pipe: grep -> head -> ...  --> terminal or file
 
-Rule: a terminal shows control characters and does not obey them, a file gets them as they
-are; nothing is held but what a filter needs; when a filter has enough, the command ends with
-``PipeClosed`` at its next write, so `message tail T | head 5` ends.
+Rule: control characters are escaped for a terminal, and written to a file as they are. Only the
+lines that a filter needs are kept. When a filter has enough, the command ends with ``PipeClosed``
+at its next write, so `message tail T | head 5` ends.
 """
 
 import io
@@ -23,7 +23,7 @@ class Pipe(io.TextIOBase):
     """A text stream whose lines go through filters to another one.
 
     Args:
-        out_is_tty: a person reads what comes out.
+        out_is_tty: the output goes to a terminal.
     """
 
     def __init__(self, stages: Sequence[Stage], out: TextIO, *, out_is_tty: bool = False) -> None:
@@ -35,10 +35,10 @@ class Pipe(io.TextIOBase):
             stages[-1].target = out
 
     def write(self, text: str) -> int:
-        """Take a piece of the result.
+        """Write a piece of the result.
 
         Raises:
-            PipeClosed: a filter has seen all that it needs.
+            PipeClosed: a filter has all the lines that it needs.
             Usage, ItemNotFound: a filter cannot read the lines.
         """
         *lines, self._begun = (self._begun + text).split("\n")
@@ -49,16 +49,16 @@ class Pipe(io.TextIOBase):
         return len(text)
 
     def flush(self) -> None:
-        """Show what has come out so far."""
+        """Show the output so far."""
         self._out.flush()
 
     def close(self) -> None:
-        """End what the filters have started; the stream behind belongs to its opener."""
+        """End the programs of the filters; the opener of the stream closes it."""
         for stage in self._stages:
             stage.close()
 
     def finish(self) -> None:
-        """Let every filter say what it has to say at the end."""
+        """Write the output that the filters have at the end."""
         begun, self._begun = self._begun, ""
         if begun:
             self._send(begun, 0)

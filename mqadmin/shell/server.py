@@ -23,7 +23,7 @@ ERROR_LINES: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class ServerAddresses:
-    """Where the servers listen, and where the store is; ``grpc`` is "" where its port is taken."""
+    """The addresses of the servers, and the store; ``grpc`` is "" if its port is taken."""
 
     namesrv: str = ""
     broker: str = ""
@@ -51,7 +51,7 @@ class GroupAddresses:
 
 
 class EmbeddedProcess:
-    """A child process that says where it serves; it is stopped at the end of the ``with``.
+    """A child process that prints its addresses; it is stopped at the end of the ``with`` block.
 
     Args:
         words: module and options.
@@ -63,7 +63,7 @@ class EmbeddedProcess:
         self._log: IO[bytes] | None = None
 
     def _started(self, line: str) -> None:
-        """Take the line of JSON that the child prints when it serves."""
+        """Read the line of JSON that the child prints once it serves."""
         raise NotImplementedError
 
     def __enter__(self) -> Self:
@@ -100,7 +100,7 @@ class EmbeddedProcess:
         return self._child.wait() if self._child is not None else 0
 
     def stop(self) -> None:
-        """Stop the servers: a clean stop, then by force."""
+        """Stop the servers cleanly, or by force if that takes too long."""
         child, self._child = self._child, None
         if child is None:
             return
@@ -120,8 +120,8 @@ class EmbeddedServer(EmbeddedProcess):
     """A name server and a broker.
 
     Args:
-        store: directory of the store; a temporary one where None.
-        namesrv_port: 0 takes a free port; ``broker_port`` and ``grpc_port`` too.
+        store: directory of the store; None for a temporary one.
+        namesrv_port, broker_port, grpc_port: 0 chooses a free port.
     """
 
     def __init__(
@@ -145,12 +145,12 @@ class EmbeddedServer(EmbeddedProcess):
 
 
 class EmbeddedReplicas(EmbeddedProcess):
-    """A name server, a controller and a group of brokers, which are on free ports.
+    """A name server, a controller and a group of brokers on free ports.
 
     Args:
         replicas: how many brokers.
-        store: directory of the stores; a temporary one where None.
-        namesrv_port: 0 takes a free port.
+        store: directory of the stores; None for a temporary one.
+        namesrv_port: 0 chooses a free port.
     """
 
     def __init__(self, *, replicas: int, store: str | None = None, namesrv_port: int = 0) -> None:
@@ -162,6 +162,8 @@ class EmbeddedReplicas(EmbeddedProcess):
         self.addresses = GroupAddresses("", "", "", ())
 
     def _started(self, line: str) -> None:
-        told = json.loads(line)
-        brokers = tuple(GroupBroker(**broker) for broker in told["brokers"])
-        self.addresses = GroupAddresses(told["namesrv"], told["controller"], told["store"], brokers)
+        addresses = json.loads(line)
+        brokers = tuple(GroupBroker(**broker) for broker in addresses["brokers"])
+        self.addresses = GroupAddresses(
+            addresses["namesrv"], addresses["controller"], addresses["store"], brokers
+        )

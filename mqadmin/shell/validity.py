@@ -1,10 +1,10 @@
-"""Judge before Enter whether a line that is being typed could run.
+"""Check a line that is being typed before Enter is pressed.
 
     topic show ordres        no topic `ordres`; did you mean orders?
     topic list --kind nrml   --kind: 'nrml' is not one of normal, retry, ...
 
-Rule: pure and quick; the word at the cursor is not judged before a blank follows it, and a name
-is judged only where names are known. It is advice: Enter runs the line whatever this says.
+Rule: pure and quick. The word at the cursor is not checked before a blank follows it, and a name is
+only checked if names are known. This is advice: Enter runs the line in any case.
 """
 
 from difflib import get_close_matches
@@ -20,7 +20,7 @@ from mqadmin.shell.names import Names
 
 JUDGED: Final = frozenset({ValueKind.TOPIC, ValueKind.GROUP, ValueKind.BROKER, ValueKind.CLUSTER})
 NEAR_MAX: Final = 5_000
-"""Names that a near one is looked for among; with more of them it would hold up typing."""
+"""Largest number of names to search for a similar one; more would delay typing."""
 
 
 def problem(text: str, names: Names) -> str:
@@ -32,11 +32,11 @@ def problem(text: str, names: Names) -> str:
     name, count = tree.find_command([word for word in words if not word.startswith("-")])
     name, count = (name, count) if name else (native_of(words[0]), 1)
     if name is None:
-        # What is wrong with the name of a command, the syntax line says.
+        # The syntax line reports a wrong command name.
         return ""
     makes_new = name.endswith(" create")
-    for at in range(count, len(words)):
-        said = _judge(words[:at], words[at], names, makes_new=makes_new)
+    for index in range(count, len(words)):
+        said = _judge(words[:index], words[index], names, makes_new=makes_new)
         if said:
             return said
     return ""
@@ -51,18 +51,18 @@ def _judge(before: list[str], word: str, names: Names, *, makes_new: bool) -> st
         asked.append(kind)
         return []
 
-    items = [one for one in click_items(before, "", live) if one.choice]
-    if items and word.lower() not in {one.value.lower() for one in items}:
-        return f"{items[0].what}: {word!r} is not one of {', '.join(one.value for one in items)}"
+    items = [item for item in click_items(before, "", live) if item.choice]
+    if items and word.lower() not in {item.value.lower() for item in items}:
+        return f"{items[0].what}: {word!r} is not one of {', '.join(item.value for item in items)}"
     if asked and asked[0] in JUDGED and not makes_new:
         return _unknown(word, asked[0], names)
     return ""
 
 
 def _unknown(word: str, kind: ValueKind, names: Names) -> str:
-    known = names.of(kind)
+    names_known = names.of(kind)
     address = kind is ValueKind.BROKER and ":" in word
-    if not names.connected or not known or word in known or address:
+    if not names.connected or not names_known or word in names_known or address:
         return ""
-    near = get_close_matches(word, known[:NEAR_MAX], n=1)
+    near = get_close_matches(word, names_known[:NEAR_MAX], n=1)
     return f"unknown {kind.name.lower()} `{word}`" + (f"; did you mean {near[0]}?" if near else "")

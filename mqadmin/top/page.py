@@ -59,9 +59,9 @@ def _tiles(
     groups: Sequence[TopRow],
     findings: Sequence[CheckupFinding],
 ) -> list[tuple[str, str, str]]:
-    errors = sum(one.severity is CheckupSeverity.ERROR for one in findings)
-    warnings = sum(one.severity is CheckupSeverity.WARNING for one in findings)
-    unknown = sum(one.severity is CheckupSeverity.NOT_RUN for one in findings)
+    errors = sum(finding.severity is CheckupSeverity.ERROR for finding in findings)
+    warnings = sum(finding.severity is CheckupSeverity.WARNING for finding in findings)
+    unknown = sum(finding.severity is CheckupSeverity.NOT_RUN for finding in findings)
     verdict = "no findings"
     if errors or warnings or unknown:
         verdict = f"{count_text(errors, 'error')}, {count_text(warnings, 'warning')}"
@@ -85,13 +85,13 @@ def _findings(findings: Sequence[CheckupFinding]) -> str:
         return nothing("none: every check passed")
     rows = [
         [
-            cell(one.severity.value, f"{one.severity.value}-text"),
-            cell(one.check.value),
-            cell(one.subject),
-            cell(one.found),
-            cell(one.hint),
+            cell(finding.severity.value, f"{finding.severity.value}-text"),
+            cell(finding.check.value),
+            cell(finding.subject),
+            cell(finding.found),
+            cell(finding.hint),
         ]
-        for one in findings[:FINDINGS_MAX]
+        for finding in findings[:FINDINGS_MAX]
     ]
     head = ("", "check", "where", "found", "what to do")
     return table(head, rows) + cut_note(len(findings), FINDINGS_MAX, "findings")
@@ -120,7 +120,7 @@ def _brokers(brokers: Sequence[TopRow]) -> str:
 def _lags(groups: Sequence[TopRow]) -> str:
     if not groups:
         return nothing("no consumer group has offsets")
-    found = [
+    entries = [
         (
             row.name,
             row.lag or 0,
@@ -130,13 +130,13 @@ def _lags(groups: Sequence[TopRow]) -> str:
         )
         for row in groups
     ]
-    return ranking("messages waiting", found, most=BARS_MAX, what="groups")
+    return ranking("messages waiting", entries, most=BARS_MAX, what="groups")
 
 
 def _rates(topics: Sequence[TopRow]) -> str:
     if not topics:
         return nothing("there are no topics")
-    found = [
+    entries = [
         (
             row.name,
             row.in_tps or 0,
@@ -145,7 +145,7 @@ def _rates(topics: Sequence[TopRow]) -> str:
         )
         for row in topics
     ]
-    return ranking("messages sent a second", found, most=BARS_MAX, what="topics")
+    return ranking("messages sent a second", entries, most=BARS_MAX, what="topics")
 
 
 def _number(value: float | None) -> str:

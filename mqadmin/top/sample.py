@@ -91,11 +91,11 @@ async def look(admin: "Admin", now_ms: Callable[[], int]) -> ClusterSnapshot:
     masters = masters_of(facts)
     tables: dict[str, Mapping[str, TopicConfig]] = {}
     for place in masters:
-        told, table = await asyncio.gather(
+        stats_body, table = await asyncio.gather(
             admin.broker_consume_stats(place.address), admin.topic_configs(place.address)
         )
         tables[place.address] = table.topics
-        for part in told.consume_stats_list:
+        for part in stats_body.consume_stats_list:
             for group, stats in part.items():
                 if is_system(group):
                     continue
@@ -128,9 +128,9 @@ async def _look_at_members(
             if online is None:
                 continue
             members |= {one.client_id for one in online.connection_set}
-            known = {one.topic for one in here.positions if one.broker == place.broker}
+            topics = {one.topic for one in here.positions if one.broker == place.broker}
             for position in await uncommitted_positions(
-                admin, place, online, known, tables[place.address], group=group
+                admin, place, online, topics, tables[place.address], group=group
             ):
                 here.positions.append(position)
                 here.lag += position.waiting_count
@@ -151,13 +151,13 @@ async def _look_at_quiet_topics(
             for name in names
             if name not in seen and kind_of(name, brokers_and_clusters=own) == "normal"
         ]
-        told = await asyncio.gather(
+        stats_by_topic = await asyncio.gather(
             *(admin.topic_stats_at(place.address, name) for name in quiet[:QUIET_TOPICS_MAX]),
             return_exceptions=True,
         )
-        for stats in told:
+        for stats in stats_by_topic:
             if isinstance(stats, dict):
-                made.ends |= {queue: at.max_offset for queue, at in stats.items()}
+                made.ends |= {queue: ends.max_offset for queue, ends in stats.items()}
             elif not isinstance(stats, ClientError):
                 raise stats
 
@@ -169,23 +169,25 @@ def rows_between(before: ClusterSnapshot, after: ClusterSnapshot) -> list[TopRow
 
 
 def _brokers(after: ClusterSnapshot) -> Iterator[TopRow]:
-    masters = {one.place.broker: one for one in after.brokers if one.place.broker_id == MASTER}
-    for one in after.brokers:
-        master = masters.get(one.place.broker)
-        slave = one.place.broker_id != MASTER
+    masters = {
+        broker.place.broker: broker for broker in after.brokers if broker.place.broker_id == MASTER
+    }
+    for broker in after.brokers:
+        master = masters.get(broker.place.broker)
+        slave = broker.place.broker_id != MASTER
         yield TopRow(
             "broker",
-            f"{one.place.broker}:{one.place.broker_id}" if slave else one.place.broker,
-            in_tps=_first(one.runtime.get("putTps")),
+            f"{broker.place.broker}:{broker.place.broker_id}" if slave else broker.place.broker,
+            in_tps=_first(broker.runtime.get("putTps")),
             out_tps=_first(
-                one.runtime.get("getTransferedTps") or one.runtime.get("getTransferredTps")
+                broker.runtime.get("getTransferedTps") or broker.runtime.get("getTransferredTps")
             ),
-            disk_ratio=one.number("commitLogDiskRatio"),
-            slave_lag=slave_lag(master, one) if slave and master is not None else None,
-            replica=_replica(after.controlled.replica_at(one.place.address)),
-            error=one.error,
+            disk_ratio=broker.number("commitLogDiskRatio"),
+            slave_lag=slave_lag(master, broker) if slave and master is not None else None,
+            replica=_replica(after.controlled.replica_at(broker.place.address)),
+            error=broker.error,
         )
-    listed = {one.place.address for one in after.brokers}
+    listed = {broker.place.address for broker in after.brokers}
     for group in after.controlled.groups:
         for log in group.logs:
             if log.address not in listed:
@@ -233,14 +235,14 @@ def _topics(before: ClusterSnapshot, after: ClusterSnapshot, seconds: float) -> 
 def _groups(before: ClusterSnapshot, after: ClusterSnapshot, seconds: float) -> Iterator[TopRow]:
     for name, group in sorted(after.groups.items()):
         old = before.groups.get(name, GroupSnapshot()).offsets
-        done = sum(
+        read_count = sum(
             max(0, offset - old.get(queue, offset)) for queue, offset in group.offsets.items()
         )
         total = StandingTotal.of(group.positions)
         yield TopRow(
             "group",
             name,
-            out_tps=_rate(done, seconds),
+            out_tps=_rate(read_count, seconds),
             lag=group.lag,
             members=group.members,
             error=None if total.is_sure else total.text,

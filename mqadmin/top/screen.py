@@ -49,7 +49,7 @@ class Screen:
     rows: list[TopRow] = field(default_factory=list)
     said: str = ""
 
-    def run(self, *, source: Input | None = None, output: Output | None = None) -> int:
+    def show_until_quit(self, *, source: Input | None = None, output: Output | None = None) -> int:
         """Show it until ``q`` (0) or Ctrl-C (130)."""
         self.rows = rows_between(self.first, self.first)
         app: Application[int] = Application(

@@ -120,11 +120,15 @@ class Archive:
             BadArchive: another process committed since this archive was opened.
             OSError: the manifest cannot be written.
         """
-        known, times_known, times = self._state.positions or {}, self.store_times, store_times or {}
+        old_positions, times_known, times = (
+            self._state.positions or {},
+            self.store_times,
+            store_times or {},
+        )
         moved = {
-            queue: at
-            for queue, at in positions.items()
-            if known.get(queue) != at or times.get(queue) != times_known.get(queue)
+            queue: offset
+            for queue, offset in positions.items()
+            if old_positions.get(queue) != offset or times.get(queue) != times_known.get(queue)
         }
         gone = tuple(file.path for file in retired)
         times = {queue: ms for queue, ms in times.items() if queue in moved}
@@ -148,9 +152,9 @@ class Archive:
             OSError: the place cannot be read.
         """
         return [
-            (one, self._state.retired.get(one.name))
-            for one in self.place.tree(DATA, suffix=".parquet")
-            if one.name not in self._state.files
+            (file, self._state.retired.get(file.name))
+            for file in self.place.tree(DATA, suffix=".parquet")
+            if file.name not in self._state.files
         ]
 
     def mend(self, *, is_locked: bool) -> None:
@@ -298,11 +302,11 @@ def opened(uri: str) -> Archive:
     """
     archive = Archive(StorageDir(uri))
     if not archive.commit_count:
-        found = format_of(archive.place)
+        file_format = format_of(archive.place)
         raise BadArchive(
             f"{uri} is no archive: it has no {_MANIFESTS}/…json"
-            if found is None
-            else f"{uri} is an archive of format {found}, which has tools of its own for this; "
-            f"this job is for the format {PARQUET}"
+            if file_format is None
+            else f"{uri} is an archive of format {file_format}, which has tools of its own for "
+            f"this; this job is for the format {PARQUET}"
         )
     return archive

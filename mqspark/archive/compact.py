@@ -41,12 +41,12 @@ def compactions(
     Files of at least half the size stay as they are. So do single ones, except those of format 1,
     which may have messages of several days.
     """
-    by_day = sorted(files, key=lambda one: (one.topic, one.broker, one.day or ""))
+    by_day = sorted(files, key=lambda file: (file.topic, file.broker, file.day or ""))
     for (_, _, day), group in itertools.groupby(
-        by_day, key=lambda one: (one.topic, one.broker, one.day)
+        by_day, key=lambda file: (file.topic, file.broker, file.day)
     ):
-        small = [one for one in group if day is None or one.size < file_bytes // 2]
-        small.sort(key=lambda one: one.first_log_offset or 0)
+        small = [file for file in group if day is None or file.size < file_bytes // 2]
+        small.sort(key=lambda file: file.first_log_offset or 0)
         for files_together in packed(small, lambda file: file.size, size_max=file_bytes):
             if day is None or len(files_together) > 1:
                 yield files_together
@@ -72,14 +72,15 @@ def compact_files(
             for batch in read_rows(place, file, ARCHIVE_COLUMNS):
                 for part in plain_records(batch) if decompress else (batch,):
                     files.add(part)
-        done = files.finish()
-    rows, wanted = sum(file.rows for file in done), sum(file.rows for file in old)
-    if rows != wanted:
+        written = files.finish()
+    rows, row_count = sum(file.rows for file in written), sum(file.rows for file in old)
+    if rows != row_count:
         names = ", ".join(file.path for file in old)
         raise BadArchive(
-            f"{place.uri}: {rows} messages instead of {wanted} in {names}; restore them from a copy"
+            f"{place.uri}: {rows} messages instead of {row_count} in {names}; "
+            "restore them from a copy"
         )
-    return done
+    return written
 
 
 def expired_files(
@@ -92,12 +93,12 @@ def expired_files(
     Raises:
         OSError: a file of format 1 cannot be read.
     """
-    found = []
+    expired = []
     for file in archive.files(topics=topics):
         last_ms = _last_ms(archive.place, file) if file.day is None else file.last_ms
         if last_ms is not None and last_ms < before_ms:
-            found.append(file)
-    return found
+            expired.append(file)
+    return expired
 
 
 def _last_ms(place: StorageDir, file: ArchiveFile) -> int | None:
@@ -117,7 +118,7 @@ def unused_files(archive: Archive, *, before_ms: int) -> list[tuple[str, int]]:
         BadArchive: the place does not tell when files were written.
         OSError: the place cannot be read.
     """
-    found = []
+    unused = []
     for file, retired_ms in archive.abandoned():
         if file.changed_ms is None:
             raise BadArchive(
@@ -125,5 +126,5 @@ def unused_files(archive: Archive, *, before_ms: int) -> list[tuple[str, int]]:
                 f"whether {file.name} is old; delete it by hand if no run writes"
             )
         if max(file.changed_ms, retired_ms or 0) < before_ms:
-            found.append((file.name, file.size))
-    return found
+            unused.append((file.name, file.size))
+    return unused

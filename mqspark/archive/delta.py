@@ -110,12 +110,16 @@ class DeltaArchive:
             DeltaError: the log cannot be written.
         """
         self._prepare(positions)
-        known, times_known, times = self.positions or {}, self.store_times, store_times or {}
+        old_positions, times_known, times = (
+            self.positions or {},
+            self.store_times,
+            store_times or {},
+        )
         moved = [
             Transaction(app + queue_text(queue), version)
-            for queue, at in sorted(positions.items())
-            if known.get(queue) != at or times.get(queue) != times_known.get(queue)
-            for app, version in ((_APP, at), (_TIME_APP, times.get(queue, 0)))
+            for queue, offset in sorted(positions.items())
+            if old_positions.get(queue) != offset or times.get(queue) != times_known.get(queue)
+            for app, version in ((_APP, offset), (_TIME_APP, times.get(queue, 0)))
         ]
         try:
             self._table.create_write_transaction(

@@ -75,9 +75,9 @@ class IcebergArchive:
     def __init__(self, place: StorageDir) -> None:
         self.place = place
         numbers = [
-            int(found[1])
+            int(match[1])
             for name in place.names("metadata", suffix=".metadata.json")
-            if (found := _NAME.fullmatch(name))
+            if (match := _NAME.fullmatch(name))
         ]
         self.commit_count = max(numbers, default=0)
         self._metadata: Any = None
@@ -164,7 +164,7 @@ class IcebergArchive:
                 f"{self.place.uri}: {name} is there already, another process writes to it"
             ) from error
         self._metadata, self.commit_count = metadata, self.commit_count + 1
-        self._tell()
+        self._write_version_hint()
         return f"{self.place.absolute()}/{name}"
 
     def mend(self, *, is_locked: bool) -> None:
@@ -174,9 +174,9 @@ class IcebergArchive:
             OSError: it cannot be written.
         """
         if self.commit_count:
-            self._tell()
+            self._write_version_hint()
 
-    def _tell(self) -> None:
+    def _write_version_hint(self) -> None:
         self.place.replace(_HINT, str(self.commit_count).encode())
 
     def _opened(self) -> Table:

@@ -155,7 +155,7 @@ def read_manifest(data: bytes, where: str) -> Commit:
         return Commit(
             _long(value["number"]),
             _long(value["written_ms"]),
-            tuple(file_of(one) for one in value["files"]),
+            tuple(file_of(fields) for fields in value["files"]),
             positions_of(value["positions"]),
             tuple(map(_text, value.get("retired", ()))),
             positions_of(value.get("store_times", {})),
@@ -172,7 +172,7 @@ def read_checkpoint(data: bytes, where: str) -> ArchiveState:
     """
     try:
         value = _checked(data, where)
-        files = [file_of(one) for one in value["files"]]
+        files = [file_of(fields) for fields in value["files"]]
         return ArchiveState(
             _long(value["number"]),
             {file.path: file for file in files},
@@ -186,7 +186,7 @@ def read_checkpoint(data: bytes, where: str) -> ArchiveState:
 
 def positions_json(positions: Mapping[MessageQueue, int]) -> dict[str, int]:
     """Return positions, or the times beside them, as a JSON object, sorted."""
-    return {queue_text(queue): at for queue, at in sorted(positions.items())}
+    return {queue_text(queue): offset for queue, offset in sorted(positions.items())}
 
 
 def positions_of(value: Mapping[str, Any]) -> dict[MessageQueue, int]:
@@ -195,7 +195,7 @@ def positions_of(value: Mapping[str, Any]) -> dict[MessageQueue, int]:
     Raises:
         ValueError: it has no positions.
     """
-    return {queue_of(text): _long(at) for text, at in value.items()}
+    return {queue_of(text): _long(offset) for text, offset in value.items()}
 
 
 def file_of(value: Mapping[str, Any]) -> ArchiveFile:

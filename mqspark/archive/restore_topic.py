@@ -53,19 +53,19 @@ class SendTask(NamedTuple):
 
 def send_tasks(files: Iterable[ArchiveFile]) -> list[SendTask]:
     """Return files by topic and broker, so that no queue is sent from two places at once."""
-    found: dict[tuple[str, str], list[ArchiveFile]] = {}
+    by_queue: dict[tuple[str, str], list[ArchiveFile]] = {}
     for file in files:
-        found.setdefault((file.topic, file.broker), []).append(file)
-    return [SendTask(*key, tuple(found[key])) for key in sorted(found)]
+        by_queue.setdefault((file.topic, file.broker), []).append(file)
+    return [SendTask(*key, tuple(by_queue[key])) for key in sorted(by_queue)]
 
 
-def send(place: StorageDir, sink: SinkSettings, one: SendTask, *, keep_queues: bool) -> int:
+def send(place: StorageDir, sink: SinkSettings, task: SendTask, *, keep_queues: bool) -> int:
     """Send the messages of some files, and return how many were sent.
 
     Args:
         place: the archive.
         sink: the settings of the sink; its topic, if it has one, replaces that of the messages.
-        one: the files.
+        task: the files.
         keep_queues: whether to send to the queue of the same number.
 
     Raises:
@@ -73,12 +73,12 @@ def send(place: StorageDir, sink: SinkSettings, one: SendTask, *, keep_queues: b
         ClientError: a message could not be sent; those before it were sent.
         OSError: a file cannot be read.
     """
-    rows = _rows(place, one, keep_queues=keep_queues)
+    rows = _rows(place, task, keep_queues=keep_queues)
     return send_rows(sink._replace(dedup_key=ID_COLUMN), rows, run_id="")
 
 
-def _rows(place: StorageDir, one: SendTask, *, keep_queues: bool) -> Iterator[Any]:
-    for file in one.files:
+def _rows(place: StorageDir, task: SendTask, *, keep_queues: bool) -> Iterator[Any]:
+    for file in task.files:
         for batch in read_rows(place, file, _COLUMNS):
             for first in range(0, batch.num_rows, ROWS_MAX):
                 part = batch.slice(first, ROWS_MAX).to_pylist()

@@ -74,23 +74,23 @@ class ArchiveTable(Protocol):
         ...
 
 
-def table_at(place: StorageDir, wanted: str | None) -> ArchiveTable:
+def table_at(place: StorageDir, file_format: str | None) -> ArchiveTable:
     """Return the archive at a place.
 
     Args:
         place: where it is, or will be with its first commit.
-        wanted: one of ``FORMATS``; None for that of the archive, or our own if it is new.
+        file_format: one of ``FORMATS``; None for that of the archive, or our own if it is new.
 
     Raises:
         BadOption: there is no such format, it needs another package, or the archive has another.
         BadArchive, OSError: the archive cannot be read.
     """
-    if wanted is not None and wanted not in FORMATS:
-        raise BadOption(f"there is no format {wanted!r}; there are {', '.join(FORMATS)}")
-    found = format_of(place)
-    if wanted is not None and found not in (None, wanted):
-        raise BadOption(f"{place.uri} is an archive of format {found}, not {wanted}")
-    made = wanted or found
+    if file_format is not None and file_format not in FORMATS:
+        raise BadOption(f"there is no format {file_format!r}; there are {', '.join(FORMATS)}")
+    existing = format_of(place)
+    if file_format is not None and existing not in (None, file_format):
+        raise BadOption(f"{place.uri} is an archive of format {existing}, not {file_format}")
+    made = file_format or existing
     try:
         match made:
             case "delta":
@@ -108,13 +108,13 @@ def table_at(place: StorageDir, wanted: str | None) -> ArchiveTable:
 
 
 @contextmanager
-def table_writer(place: StorageDir, wanted: str | None) -> Iterator[ArchiveTable]:
+def table_writer(place: StorageDir, file_format: str | None) -> Iterator[ArchiveTable]:
     """Yield the archive at a place, to which only this process of the machine writes.
 
     Raises:
         BadOption, BadArchive, OSError: as ``table_at``, or another process writes to it.
     """
     with locked(place) as is_locked:
-        table = table_at(place, wanted)
+        table = table_at(place, file_format)
         table.mend(is_locked=is_locked)
         yield table

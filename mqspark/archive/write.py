@@ -58,7 +58,9 @@ def write_task(
         OSError: a file cannot be written.
     """
     ours = live._replace(columns=ARCHIVE_COLUMNS)
-    by_file = itertools.groupby(task, key=lambda one: (one.queue.topic, one.queue.broker_name))
+    by_file = itertools.groupby(
+        task, key=lambda range_: (range_.queue.topic, range_.queue.broker_name)
+    )
     for (topic, broker), ranges in by_file:
         with DayFiles(place, topic, broker, hive_folders=hive_folders) as files:
             yield from _write(files, place, ours, topic, list(ranges))
@@ -74,14 +76,14 @@ def _write(
     for batch in read_ranges(live._replace(decompress=False), ranges):
         for part in plain_records(batch) if live.decompress else (batch,):
             files.add(part)
-    done = files.finish()
-    rows = sum(file.rows for file in done)
-    wanted = sum(one.end - one.start for one in ranges)
-    if rows != wanted and live.fail_on_data_loss and not live.filters:
+    written = files.finish()
+    rows = sum(file.rows for file in written)
+    row_count = sum(range_.end - range_.start for range_ in ranges)
+    if rows != row_count and live.fail_on_data_loss and not live.filters:
         raise DataLost(
-            f"{place.uri}: {rows} messages of {wanted} of topic {topic} were read; try again"
+            f"{place.uri}: {rows} messages of {row_count} of topic {topic} were read; try again"
         )
-    return done
+    return written
 
 
 def plain_records(batch: Any) -> Iterator[Any]:
@@ -119,8 +121,8 @@ class DayFiles:
         """
         days = batch.column("store_timestamp").cast(pa.date32())
         for day in pc.unique(days):
-            wanted = pc.equal(days, day) if day.is_valid else pc.is_null(days)
-            self._file(day.as_py()).add(batch.filter(wanted))
+            is_of_day = pc.equal(days, day) if day.is_valid else pc.is_null(days)
+            self._file(day.as_py()).add(batch.filter(is_of_day))
         while sum(file.waiting_size for file in self._files.values()) > GROUP_BYTES:
             max(self._files.values(), key=lambda file: file.waiting_size).flush()
 
@@ -200,8 +202,8 @@ _K = TypeVar("_K")
 
 
 def _ends(values: Any) -> tuple[int, int] | None:
-    found = pc.min_max(values).as_py()
-    return None if found["min"] is None else (found["min"], found["max"])
+    ends = pc.min_max(values).as_py()
+    return None if ends["min"] is None else (ends["min"], ends["max"])
 
 
 def _widen(extents: dict[_K, tuple[int, int]], key: _K, ends: tuple[int, int] | None) -> None:

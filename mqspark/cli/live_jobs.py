@@ -24,8 +24,8 @@ from mqspark.cli.process import (
     check_file,
     given_options,
     parser_of,
+    print_message,
     run_to_end,
-    say,
     show_progress,
     started_spark,
     write_parquet,
@@ -56,7 +56,7 @@ DESCRIPTION: Final = (
     "as a line of JSON, once it is complete."
 )
 _Printed = Archived | Restored | Compacted | Expired | DeletedFile
-Job = tuple[
+LiveJob = tuple[
     Callable[[str, Mapping[str, str]], str],
     Callable[[str, Mapping[str, str], "SparkSession | None"], Iterable[_Printed]],
 ]
@@ -84,29 +84,29 @@ _SECRETS: Final = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one job and return the exit code."""
-    parser = parser_of("python -m mqspark.cli.live_jobs", DESCRIPTION, tuple(_JOBS))
+    parser = parser_of("python -m mqspark.cli.live_jobs", DESCRIPTION, tuple(JOBS))
     parser.add_argument("place", help="the archive: a directory, or a URI as s3://bucket/name")
     options = arguments_of(parser, argv)
     return run_to_end(
-        lambda: _run(options, _given(options)),
-        known=(PipelineError, ClientError, StoreError, OSError),
+        lambda: _run_job(options, _given(options)),
+        expected=(PipelineError, ClientError, StoreError, OSError),
     )
 
 
 def _given(options: argparse.Namespace) -> dict[str, str]:
-    found = given_options(options)
-    if "namesrv" in found:
-        known = {name: os.environ[key] for name, key in _SECRETS.items() if os.environ.get(key)}
+    options_given = given_options(options)
+    if "namesrv" in options_given:
+        secrets = {name: os.environ[key] for name, key in _SECRETS.items() if os.environ.get(key)}
         # If the arguments have a key, its secret is there too, whatever the environment has.
-        found = (known if "accessKey" not in found else {}) | found
-    return found
+        options_given = (secrets if "accessKey" not in options_given else {}) | options_given
+    return options_given
 
 
-def _run(options: argparse.Namespace, given: Mapping[str, str]) -> None:
+def _run_job(options: argparse.Namespace, given: Mapping[str, str]) -> None:
     check_file(options.parquet)
-    explain, run = _JOBS[options.job]
+    explain, run = JOBS[options.job]
     if options.explain or options.dry_run:
-        say({"plan": explain(options.place, given)})
+        print_message({"plan": explain(options.place, given)})
     if options.dry_run:
         return
     if options.engine == LOCAL:
@@ -137,10 +137,10 @@ def _kind(given: Mapping[str, str]) -> tuple[str | None, dict[str, str]]:
 
 def _upkeep(given: Mapping[str, str], *options: Option) -> dict[str, Any]:
     """Return the options of a job of upkeep as its keyword arguments."""
-    found = values(given, options, of="the job")
-    if "before" in found:
-        found["before_ms"] = found.pop("before")
-    return found
+    arguments = values(given, options, of="the job")
+    if "before" in arguments:
+        arguments["before_ms"] = arguments.pop("before")
+    return arguments
 
 
 def _restore(place: str, given: Mapping[str, str], spark: "SparkSession | None") -> list[Restored]:
@@ -182,7 +182,7 @@ def _split(given: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
     return values(own, _RESTORE, of="the job"), sink
 
 
-_JOBS: Final[Mapping[str, Job]] = {
+JOBS: Final[Mapping[str, LiveJob]] = {
     "archive": (_explain_archive, _archive),
     "restore": (_explain_restore, _restore),
     "compact": (

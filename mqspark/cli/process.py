@@ -86,25 +86,25 @@ def exit_code_of(error: Exception) -> int:
 def run_to_end(
     run: Callable[[], None],
     *,
-    known: tuple[type[Exception], ...],
+    expected: tuple[type[Exception], ...],
     exit_code: Callable[[Exception], int] = exit_code_of,
 ) -> int:
     """Run a job to its end, print an error, and return the exit code.
 
     Args:
         run: the job.
-        known: the classes of errors whose text is for people.
+        expected: the classes of errors whose text is for people.
         exit_code: returns the exit code of one of these errors.
     """
     try:
         run()
-    except known as error:
-        say({"error": "; ".join([str(error), *getattr(error, "__notes__", ())])})
+    except expected as error:
+        print_message({"error": "; ".join([str(error), *getattr(error, "__notes__", ())])})
         return exit_code(error)
     except Exception as error:
         if not type(error).__module__.startswith(("pyspark.", "py4j.")):
             raise
-        say({"error": cause_of(error)})
+        print_message({"error": cause_of(error)})
         return 1
     return 0
 
@@ -162,18 +162,20 @@ def started_spark(master: str | None) -> Iterator["SparkSession"]:
     started_s = time.monotonic()
     yield spark
     job_s = time.monotonic() - started_s
-    say({"hint": f"Spark took {started_s - began_s:.1f} s to start and {job_s:.1f} s for the job"})
+    print_message(
+        {"hint": f"Spark took {started_s - began_s:.1f} s to start and {job_s:.1f} s for the job"}
+    )
 
 
 @contextmanager
 def show_progress(spark: "SparkSession") -> Iterator[None]:
     """Print the address of Spark's page, and the progress of the job, while the block runs."""
     if page := page_of(spark):
-        say({"ui": page})
+        print_message({"ui": page})
     with watch_progress(
         spark,
-        lambda done, total: say({"progress": [done, total]}),
-        warn=lambda text: say({"hint": text}),
+        lambda done_count, total: print_message({"progress": [done_count, total]}),
+        warn=lambda text: print_message({"hint": text}),
     ):
         yield
 
@@ -200,6 +202,6 @@ def write_parquet(table: Any, path: Path) -> None:
     pq.write_table(table, path, compression="zstd")
 
 
-def say(what: dict[str, object]) -> None:
+def print_message(what: dict[str, object]) -> None:
     """Print one object on standard error, as a line of JSON."""
     print(json.dumps(what), file=sys.stderr, flush=True)

@@ -53,7 +53,7 @@ def watch_progress(
     seen: dict[int, tuple[int, int]] = {}
 
     def ask() -> None:
-        tracker, told = context.statusTracker(), (-1, -1)
+        tracker, reported = context.statusTracker(), (-1, -1)
         # Seconds for which stages wait without any task; None once a task has started.
         starved_s: float | None = 0.0
         while not over.wait(ASK_EVERY_S):
@@ -70,11 +70,11 @@ def watch_progress(
                 warn(_starved(context))
                 starved_s = None
             running = set(tracker.getActiveStageIds())
-            done = sum(did if stage in running else of for stage, (did, of) in seen.items())
-            now = done, sum(of for _, of in seen.values())
-            if seen and now != told:
+            done_count = sum(did if stage in running else of for stage, (did, of) in seen.items())
+            now = done_count, sum(of for _, of in seen.values())
+            if seen and now != reported:
                 tell(*now)
-                told = now
+                reported = now
 
     asker = threading.Thread(target=ask, name="progress", daemon=True)
     asker.start()
@@ -113,8 +113,8 @@ def cause_of(error: Exception) -> str:
     for pattern in (_OURS, _BUILT_IN):
         raised = [number for number, line in enumerate(lines) if pattern.match(line)]
         if raised:
-            found = pattern.match(lines[raised[-1]])
-            assert found is not None
+            match = pattern.match(lines[raised[-1]])
+            assert match is not None
             hints = takewhile(lambda line: line and not line[0].isspace(), lines[raised[-1] + 1 :])
-            return "; ".join([found["text"], *hints])
+            return "; ".join([match["text"], *hints])
     return next((line for line in lines if line), type(error).__name__)

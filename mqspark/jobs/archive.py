@@ -28,7 +28,7 @@ from mqspark.sources.live.options import LiveReadOptions, Use, live_settings
 from mqspark.sources.live.plan import Ends, Task, next_positions, ranges_of, tasks_of
 from mqspark.sources.live.queues import (
     Positions,
-    ask,
+    ask_brokers,
     check_filter,
     next_batch_end,
     report,
@@ -92,8 +92,8 @@ def archive(
         DataLost: a broker no longer has messages that were to be read.
         ClientError: a broker does not answer.
     """
-    done = list(archiving(path, options, write=write_on_spark(spark), kind=kind))
-    return spark.createDataFrame(_table(done))
+    rows = list(archiving(path, options, write=write_on_spark(spark), kind=kind))
+    return spark.createDataFrame(_table(rows))
 
 
 def archive_local(path: str, *, kind: str | None = None, **options: str) -> Any:
@@ -124,16 +124,16 @@ def archived(
     """
     from pyspark.sql.functions import coalesce
 
-    found = opened(path)
+    archive_ = opened(path)
     schema = struct_of(live_schema(columns))
-    files = found.files(topics=topics)
+    files = archive_.files(topics=topics)
     if not files:
         return spark.createDataFrame([], schema)
-    if found.place.directory is not None:
+    if archive_.place.directory is not None:
         whole = struct_of(live_schema(ARCHIVE_COLUMNS))
         for former, name in FORMER.items():
             whole = whole.add(former, whole[name].dataType)
-        paths = [found.place.path(file.path) for file in files]
+        paths = [archive_.place.path(file.path) for file in files]
         former_of = {name: former for former, name in FORMER.items()}
         return (
             spark.read.schema(whole)
@@ -145,7 +145,7 @@ def archived(
                 )
             )
         )
-    read = partial(read_rows, found.place, columns=list(columns))
+    read = partial(read_rows, archive_.place, columns=list(columns))
     return spread(spark, TaskRows(read, files, live_schema(columns)))
 
 
@@ -165,21 +165,21 @@ def archiving(
     """
     live = live_settings(options, use=Use.ARCHIVE)
     with table_writer(StorageDir(path), kind) as target:
-        known, reached, found = _ends(target, live)
+        positions, reached, ends = _ends(target, live)
         while True:
             batch = next_batch_end(
-                live, known, reached, max_offsets=live.max_offsets or BATCH_OFFSETS
+                live, positions, reached, max_offsets=live.max_offsets or BATCH_OFFSETS
             )
             tasks = tasks_of(
-                ranges_of(known, batch),
+                ranges_of(positions, batch),
                 min_partitions=live.min_partitions,
                 max_records=live.max_records or TASK_OFFSETS,
             )
             if tasks or batch != target.positions:
                 files = list(write(target.place, live, tasks, target.hive_folders))
-                yield from _committed(target, live, files, batch, found)
-            known = batch
-            if known == reached:
+                yield from _committed(target, live, files, batch, ends)
+            positions = batch
+            if positions == reached:
                 return
 
 
@@ -191,9 +191,9 @@ def explain_archive(path: str, options: Mapping[str, str], *, kind: str | None =
     """
     live = live_settings(options, use=Use.ARCHIVE)
     target = table_at(StorageDir(path), kind)
-    known, reached, _ = _ends(target, live)
-    ranges = ranges_of(known, reached)
-    total = sum(one.end - one.start for one in ranges)
+    positions, reached, _ = _ends(target, live)
+    ranges = ranges_of(positions, reached)
+    total = sum(range_.end - range_.start for range_ in ranges)
     tasks = tasks_of(
         ranges,
         min_partitions=live.min_partitions,
@@ -213,26 +213,30 @@ def _ends(
 
     The end is fixed at the start, so that the run also ends for a topic that is always written to.
     """
-    known, times = target.positions, target.store_times
-    if known is None:
-        known, found = ask(live, starting)
-        seen = Survey(found)
+    positions, times = target.positions, target.store_times
+    if positions is None:
+        positions, ends = ask_brokers(live, starting)
+        seen = Survey(ends)
     else:
-        last = known
-        seen = ask(live, lambda client, live: survey(client, live, last, times))
-    ask(live, lambda client, live: check_filter(client, live, seen.found))
+        last = positions
+        seen = ask_brokers(live, lambda client, live: survey(client, live, last, times))
+    ask_brokers(live, lambda client, live: check_filter(client, live, seen.found))
     fails = live.fail_on_data_loss
     reached = next_positions(
-        known, seen.found, fail_on_loss=fails, away=seen.away, renewed=seen.renewed
+        positions, seen.found, fail_on_loss=fails, away=seen.away, renewed=seen.renewed
     )
-    for text in seen.warnings(known):
+    for text in seen.warnings(positions):
         LOG.warning("%s", text)
-    entered = {queue: at for queue, at in reached.items() if at < known.get(queue, at + 1)}
+    entered = {
+        queue: offset
+        for queue, offset in reached.items()
+        if offset < positions.get(queue, offset + 1)
+    }
     if entered:
         # Queues that are new, or made anew, have positions now, from which they are read.
-        known = known | entered
-        reached = next_positions(known, seen.found, fail_on_loss=fails, away=seen.away)
-    return known, reached, seen.found
+        positions = positions | entered
+        reached = next_positions(positions, seen.found, fail_on_loss=fails, away=seen.away)
+    return positions, reached, seen.found
 
 
 def _committed(
@@ -240,14 +244,14 @@ def _committed(
     live: LiveReadOptions,
     files: list[ArchiveFile],
     batch: Positions,
-    found: dict[MessageQueue, Ends],
+    ends: dict[MessageQueue, Ends],
 ) -> Iterator[Archived]:
-    times = {queue: ms for queue, ms in target.store_times.items() if queue not in found}
-    times |= ask(live, lambda client, _: store_times_at(client, batch, found))
+    times = {queue: ms for queue, ms in target.store_times.items() if queue not in ends}
+    times |= ask_brokers(live, lambda client, _: store_times_at(client, batch, ends))
     number = target.commit(files, batch, store_times=times)
     if live.report_group:
         # These offsets are for display only: nothing is read from them, so a failure is ignored.
-        ask(live, lambda client, _: report(client, live.report_group, dict(batch)))
+        ask_brokers(live, lambda client, _: report(client, live.report_group, dict(batch)))
     for file in files:
         yield Archived(number, file.topic, file.broker, file.rows, file.size, file.path)
 
@@ -270,12 +274,12 @@ def write_on_spark(spark: "SparkSession") -> Write:
             files = write_task(place, live, task, hive_folders=hive_folders)
             return [file._asdict() for file in files]
 
-        done = run_each(spark, tasks, work)
-        for files in done:
+        parts = run_each(spark, tasks, work)
+        for files in parts:
             yield from map(file_of, files)
 
     return write
 
 
-def _table(done: Sequence[Archived]) -> Any:
-    return pa.Table.from_pylist([one._asdict() for one in done], schema=_ARCHIVED)
+def _table(rows: Sequence[Archived]) -> Any:
+    return pa.Table.from_pylist([row._asdict() for row in rows], schema=_ARCHIVED)

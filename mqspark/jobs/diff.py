@@ -112,15 +112,16 @@ def _diff(a: str, b: str, run: _Run) -> Any:
     with open_store(a) as left, open_store(b) as right:
         start, end = common_range(left, right)
         ranges = [
-            _Range(a, b, at, min(at + SPLIT_SIZE, end)) for at in range(start, end, SPLIT_SIZE)
+            _Range(a, b, start_offset, min(start_offset + SPLIT_SIZE, end))
+            for start_offset in range(start, end, SPLIT_SIZE)
         ]
-        at, unread = -1, 0
-        for found in run(TaskRows(_compare_range, ranges, _FOUND)).sort_by("start").to_pylist():
-            unread += found["unread"]
-            if found["at"] >= 0:
-                at = found["at"]
+        start_offset, unread = -1, 0
+        for row in run(TaskRows(_compare_range, ranges, _FOUND)).sort_by("start").to_pylist():
+            unread += row["unread"]
+            if row["at"] >= 0:
+                start_offset = row["at"]
                 break
-        logs = difference_of(left, right, at, unread)
+        logs = difference_of(left, right, start_offset, unread)
         keys = sorted({*left.queues(), *right.queues()})
     tasks = [
         _Queues(a, b, logs, tuple(keys[n : n + QUEUES_A_TASK]))
@@ -133,8 +134,8 @@ def _diff(a: str, b: str, run: _Run) -> Any:
 
 def _compare_range(task: _Range) -> Iterator[Any]:
     with open_store(task.a) as a, open_store(task.b) as b:
-        at, unread = compare_range(a, b, task.start, task.end)
-    yield one_batch(_FOUND, [{"start": task.start, "at": at, "unread": unread}])
+        first, unread = compare_range(a, b, task.start, task.end)
+    yield one_batch(_FOUND, [{"start": task.start, "at": first, "unread": unread}])
 
 
 def _compare_queues(task: _Queues) -> Iterator[Any]:

@@ -80,16 +80,16 @@ def duplicates_local(paths: Paths) -> Any:
             ("store_timestamp", "max"),
         ]
     ).rename_columns(SCHEMA.names)
-    found = counted.filter(pc.greater(counted.column("copies"), 1)).sort_by(_ORDER)
-    stores = [sorted(each) for each in found.column("stores").to_pylist()]
+    copies = counted.filter(pc.greater(counted.column("copies"), 1)).sort_by(_ORDER)
+    stores = [sorted(each) for each in copies.column("stores").to_pylist()]
     is_one = pa.array([len(each) == 1 for each in stores], pa.bool_())
     for name, values in {
         "stores": pa.array(stores, SCHEMA.field("stores").type),
-        "first_log_offset": pc.if_else(is_one, found.column("first_log_offset"), None),
-        "last_log_offset": pc.if_else(is_one, found.column("last_log_offset"), None),
+        "first_log_offset": pc.if_else(is_one, copies.column("first_log_offset"), None),
+        "last_log_offset": pc.if_else(is_one, copies.column("last_log_offset"), None),
     }.items():
-        found = found.set_column(SCHEMA.get_field_index(name), SCHEMA.field(name), values)
-    return found
+        copies = copies.set_column(SCHEMA.get_field_index(name), SCHEMA.field(name), values)
+    return copies
 
 
 def _rows(paths: Paths) -> TaskRows:

@@ -97,7 +97,7 @@ def _events(paths: Paths, table: Any, pause_ms: int) -> Any:
         parts = [_read_back(list(group)) for _, group in groupby(own, itemgetter("start"))]
         with open_store(path) as store:
             events = events_of(store, joined_times(parts, pause_ms=pause_ms))
-        found += [{"store": path, **one._asdict()} for one in events]
+        found += [{"store": path, **event._asdict()} for event in events]
     # The events of one store are already in order.
     return pa.Table.from_pylist(sorted(found, key=itemgetter("at_ms")), schema=SCHEMA)
 

@@ -48,8 +48,8 @@ def grep_local(paths: Paths, *, pattern: str) -> Any:
     Raises:
         BadOption: the expression is invalid.
     """
-    found = gather(_rows(paths, pattern))
-    return found.sort_by([("store", "ascending"), ("log_offset", "ascending")])
+    hits = gather(_rows(paths, pattern))
+    return hits.sort_by([("store", "ascending"), ("log_offset", "ascending")])
 
 
 def _rows(paths: Paths, pattern: str) -> TaskRows:

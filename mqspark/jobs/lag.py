@@ -62,7 +62,7 @@ def older_of(text: str) -> list[Older]:
     Raises:
         ValueError: a file does not exist.
     """
-    found = []
+    copies = []
     for part in filter(None, (part.strip() for part in text.split(","))):
         path, _, at_ms = part.rpartition("@")
         if not path or not at_ms.isdecimal():
@@ -71,8 +71,8 @@ def older_of(text: str) -> list[Older]:
             changed_ms = Path(path).stat().st_mtime_ns // 1_000_000
         except OSError as error:
             raise ValueError(f"{path}: {error.strerror}") from error
-        found.append(Older(path, int(at_ms) if at_ms else changed_ms))
-    return found
+        copies.append(Older(path, int(at_ms) if at_ms else changed_ms))
+    return copies
 
 
 def lag(
@@ -116,7 +116,7 @@ def lag_local(paths: Sequence[str], *, offsets: Sequence[Older] | None = None) -
     return named.sort_by([*order, ("consumer_group", "ascending"), ("topic", "ascending")])
 
 
-def rows_of(found: Any, **_options: object) -> list[dict[str, Any]]:
+def rows_of(table: Any, **_options: object) -> list[dict[str, Any]]:
     """Return a row for each group and topic, of an Arrow table of either engine.
 
     ``at_ms`` is the time of the offsets, 0 for the time at which the store was copied, and
@@ -131,7 +131,7 @@ def rows_of(found: Any, **_options: object) -> list[dict[str, Any]]:
             "lag": row["lag"],
             "last_consumed_ms": ms_of(row["last_consumed"]),
         }
-        for row in found.to_pylist()
+        for row in table.to_pylist()
     ]
 
 
@@ -175,4 +175,6 @@ def _older_rows(store: StoreDir, older: Older) -> Iterator[dict[str, Any]]:
 def _end_at(store: StoreDir, view: QueueView, at_ms: int) -> int:
     """Return the queue offset behind the last message stored by a time."""
     have = range(view.min_offset, view.max_offset)
-    return have.start + bisect_right(have, at_ms, key=lambda at: stored_ms(store, view, at) or 0)
+    return have.start + bisect_right(
+        have, at_ms, key=lambda queue_offset: stored_ms(store, view, queue_offset) or 0
+    )

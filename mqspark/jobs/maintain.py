@@ -77,15 +77,15 @@ def compact(
     """
     opened(path)
     with writer(StorageDir(path)) as archive:
-        wanted = list(compactions(archive.files(topics=topics)))
-        for first in range(0, len(wanted), COMMIT_TASKS):
-            some = wanted[first : first + COMMIT_TASKS]
+        planned = list(compactions(archive.files(topics=topics)))
+        for first in range(0, len(planned), COMMIT_TASKS):
+            some = planned[first : first + COMMIT_TASKS]
             yield from _compacted(archive, some, spark, decompress=decompress)
 
 
 def _compacted(
     archive: Archive,
-    wanted: Sequence[Compaction],
+    planned: Sequence[Compaction],
     spark: "SparkSession | None",
     *,
     decompress: bool,
@@ -95,13 +95,13 @@ def _compacted(
     def work(old: Compaction) -> list[dict[str, Any]]:
         return [file._asdict() for file in compact_files(place, old, decompress=decompress)]
 
-    made = [[file_of(value) for value in values] for values in run_each(spark, wanted, work)]
+    made = [[file_of(value) for value in values] for values in run_each(spark, planned, work)]
     number = archive.commit(
         [file for files in made for file in files],
         {},
-        retired=[file for old in wanted for file in old],
+        retired=[file for old in planned for file in old],
     )
-    for old, files in zip(wanted, made, strict=True):
+    for old, files in zip(planned, made, strict=True):
         yield Compacted(
             number,
             old[0].topic,
@@ -147,10 +147,10 @@ def clean(path: str, *, before_ms: int) -> list[DeletedFile]:
     opened(path)
     place = StorageDir(path)
     with locked(place):
-        found = unused_files(Archive(place), before_ms=before_ms)
-        for name, _ in found:
+        unused = unused_files(Archive(place), before_ms=before_ms)
+        for name, _ in unused:
             place.remove(name)
-    return [DeletedFile(name, size) for name, size in found]
+    return [DeletedFile(name, size) for name, size in unused]
 
 
 def explain_compact(
@@ -161,8 +161,8 @@ def explain_compact(
     Raises:
         BadArchive: there is no archive.
     """
-    wanted = list(compactions(opened(path).files(topics=topics)))
-    return f"compact: {sum(map(len, wanted))} files would become about {len(wanted)}"
+    planned = list(compactions(opened(path).files(topics=topics)))
+    return f"compact: {sum(map(len, planned))} files would become about {len(planned)}"
 
 
 def explain_expire(path: str, *, before_ms: int, topics: Sequence[str] | None = None) -> str:
@@ -181,5 +181,5 @@ def explain_clean(path: str, *, before_ms: int) -> str:
     Raises:
         BadArchive: there is no archive.
     """
-    found = unused_files(opened(path), before_ms=before_ms)
-    return f"clean: {len(found)} files of {sum(size for _, size in found)} bytes"
+    unused = unused_files(opened(path), before_ms=before_ms)
+    return f"clean: {len(unused)} files of {sum(size for _, size in unused)} bytes"

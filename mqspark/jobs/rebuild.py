@@ -117,10 +117,10 @@ def rebuild(
     lost = spread(spark, _lost(jobs)).toArrow()
     whole = set(lost.column("store").to_pylist()) | {j.number for j in jobs if not _is_regular(j)}
     apart = [job for job in jobs if job.number not in whole]
-    done = spread(spark, TaskRows(_rebuilt, [j for j in jobs if j.number in whole], SCHEMA))
+    frame = spread(spark, TaskRows(_rebuilt, [j for j in jobs if j.number in whole], SCHEMA))
     if apart:
-        done = done.union(_queues(spark, apart))
-    table = done.toArrow()
+        frame = frame.union(_queues(spark, apart))
+    table = frame.toArrow()
     if with_index:
         table = pa.concat_tables([table, _indexes(spark, apart)])
     rests = [_Rest(job, _built(table, job)) for job in apart]
@@ -195,9 +195,9 @@ def _lost_in(task: tuple[int, LogSplit]) -> Iterator[Any]:
 def _indexes(spark: "SparkSession", targets: list[RebuildTarget]) -> Any:
     rows = [
         _ROW
-        | {"store": done.target.directory, "kind": "index"}
-        | {"max_offset": done.entries, "files": done.files}
-        for done in write_indexes(spark, targets)
+        | {"store": index.target.directory, "kind": "index"}
+        | {"max_offset": index.entries, "files": index.files}
+        for index in write_indexes(spark, targets)
     ]
     return pa.Table.from_pylist(rows, schema=SCHEMA)
 
@@ -214,9 +214,9 @@ def _rebuilt(target: RebuildTarget) -> Iterator[Any]:
 
 def _finished(rest: _Rest) -> Iterator[Any]:
     with open_store(rest.target.directory) as store:
-        done = _part(store, rest.target).finish_rest(rest.built)
+        result = _part(store, rest.target).finish_rest(rest.built)
         OutputDirectory(Path(rest.target.out).resolve()).sync()
-    yield _batch(rest.target._replace(with_index=False), done)
+    yield _batch(rest.target._replace(with_index=False), result)
 
 
 def _queues(spark: "SparkSession", targets: list[RebuildTarget]) -> "DataFrame":
@@ -269,11 +269,11 @@ class _Claims:
                 "store": store,
                 "topic": keys[queues[start]][0],
                 "queue_id": keys[queues[start]][1],
-                "log_offset": int(offsets[at]),
-                "claims": claims[at : min(at + _RUN_MAX, end)].tobytes(),
+                "log_offset": int(offsets[first]),
+                "claims": claims[first : min(first + _RUN_MAX, end)].tobytes(),
             }
             for start, end in zip(starts.tolist(), ends, strict=True)
-            for at in range(start, end, _RUN_MAX)
+            for first in range(start, end, _RUN_MAX)
         ]
         yield one_batch(_CLAIMS, rows)
 
@@ -334,9 +334,9 @@ def _written(batches: Iterable[Any], targets: Mapping[int, RebuildTarget]) -> It
         with open_store(target.directory) as store, draft_of(target, depth=3) as apart:
             part = _part(store, apart)
             for _, batch in parts:
-                _take(part, batch)
-            done = part.finish_queues()
-        yield _batch(target._replace(with_index=False), done)
+                _write_claims(part, batch)
+            result = part.finish_queues()
+        yield _batch(target._replace(with_index=False), result)
 
 
 def _by_store(batch: Any) -> Iterator[tuple[int, Any]]:
@@ -345,14 +345,14 @@ def _by_store(batch: Any) -> Iterator[tuple[int, Any]]:
         yield number, batch.filter(pa.array(numbers == number))
 
 
-def _take(part: Rebuild, batch: Any) -> None:
+def _write_claims(part: Rebuild, batch: Any) -> None:
     """Put the claims of a batch, in which the claims of each queue are adjacent."""
     columns = (batch.column(name).to_pylist() for name in ("topic", "queue_id", "claims"))
     for topic, queue_id, claims in zip(*columns, strict=True):
-        _take_queue(part, (topic, queue_id), np.frombuffer(claims, dtype=_CLAIM))
+        _write_queue_claims(part, (topic, queue_id), np.frombuffer(claims, dtype=_CLAIM))
 
 
-def _take_queue(part: Rebuild, key: QueueKey, claims: Any) -> None:
+def _write_queue_claims(part: Rebuild, key: QueueKey, claims: Any) -> None:
     slots, entries, copies = claims["slot"], claims["entry"], claims["copy"]
     ends = np.append(np.flatnonzero(np.diff(slots) != 1) + 1, len(slots)).tolist()
     start = 0
@@ -384,7 +384,7 @@ def _built(table: Any, target: RebuildTarget) -> frozenset[tuple[str, int]]:
     )
 
 
-def _batch(target: RebuildTarget, done: RebuildResult) -> Any:
+def _batch(target: RebuildTarget, result: RebuildResult) -> Any:
     rows: list[dict[str, Any]] = [
         {
             "kind": "queue",
@@ -395,12 +395,12 @@ def _batch(target: RebuildTarget, done: RebuildResult) -> Any:
             "filler_count": queue.filler_count,
             "files": queue.file_count,
         }
-        for queue in done.queues
+        for queue in result.queues
     ]
     if target.with_index:
-        entries, files = done.index_entry_count, done.index_file_count
+        entries, files = result.index_entry_count, result.index_file_count
         rows.append({"kind": "index", "max_offset": entries, "files": files})
-    notes = [*done.notes, *([f"{done.lost_size} {_LOST_NOTE}"] if done.lost_size else [])]
+    notes = [*result.notes, *([f"{result.lost_size} {_LOST_NOTE}"] if result.lost_size else [])]
     rows += [{"kind": "note", "note": note} for note in notes]
     return one_batch(SCHEMA, [_ROW | {"store": target.directory} | row for row in rows])
 

@@ -146,10 +146,10 @@ def _parts(target: RebuildTarget, counts: dict[int, int] | None) -> list[IndexTa
     for number in range(max(1, -(-total // room))):
         entries_before = number * room
         # This is the log file that has the last entry of the previous index file.
-        at = next((n for n, count in enumerate(behind) if count >= entries_before), 0)
-        passed = entries_before - (behind[at] - counts[starts[at]]) if number else 0
+        index = next((n for n, count in enumerate(behind) if count >= entries_before), 0)
+        passed = entries_before - (behind[index] - counts[starts[index]]) if number else 0
         share = IndexShare(passed, is_last=(number + 1) * room >= total)
-        parts.append(IndexTask(target, number, share, starts[at] if number else 0))
+        parts.append(IndexTask(target, number, share, starts[index] if number else 0))
     return parts
 
 
@@ -161,11 +161,13 @@ def _room(target: RebuildTarget) -> int:
 
 def _made(spark: "SparkSession", parts: list[IndexTask]) -> dict[int, list[dict[str, int]]]:
     """Run tasks and return what those of each store made, in the order of their files."""
-    found: dict[int, list[dict[str, int]]] = {part.target.number: [] for part in parts}
+    rows_by_target: dict[int, list[dict[str, int]]] = {part.target.number: [] for part in parts}
     if parts:
         for row in spread(spark, TaskRows(_written, parts, _MADE)).toArrow().to_pylist():
-            found[row["store"]].append(row)
-    return {number: sorted(rows, key=lambda row: row["part"]) for number, rows in found.items()}
+            rows_by_target[row["store"]].append(row)
+    return {
+        number: sorted(rows, key=lambda row: row["part"]) for number, rows in rows_by_target.items()
+    }
 
 
 def _written(part: IndexTask) -> Iterator[Any]:
@@ -174,10 +176,10 @@ def _written(part: IndexTask) -> Iterator[Any]:
         draft_of(part.target, depth=1, to=part.folder) as apart,
     ):
         out = OutputDirectory(Path(apart.out).resolve())
-        done = write_index(store, out, share=part.share, start=part.start)
+        result = write_index(store, out, share=part.share, start=part.start)
     row = {"store": part.target.number, "part": part.number}
-    counts = {"files": done.file_count, "entries": done.entry_count}
-    ends = {"follows": done.follows, "end": done.end_log_offset}
+    counts = {"files": result.file_count, "entries": result.entry_count}
+    ends = {"follows": result.follows, "end": result.end_log_offset}
     yield one_batch(_MADE, [{**row, **counts, **ends}])
 
 

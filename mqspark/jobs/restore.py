@@ -103,9 +103,9 @@ def restore_topic(
     sink = sink_settings(options)
     archive = opened(path)
     place = archive.place
-    wanted = send_tasks(archive.files(topics=topics))
-    counts = run_each(spark, wanted, lambda one: send(place, sink, one, keep_queues=keep_queues))
+    tasks = send_tasks(archive.files(topics=topics))
+    counts = run_each(spark, tasks, lambda task: send(place, sink, task, keep_queues=keep_queues))
     return [
-        Restored(sink.topic or one.topic, f"{one.topic}@{one.broker}", count)
-        for one, count in zip(wanted, counts, strict=True)
+        Restored(sink.topic or task.topic, f"{task.topic}@{task.broker}", count)
+        for task, count in zip(tasks, counts, strict=True)
     ]

@@ -81,8 +81,8 @@ def _rows(paths: Sequence[str], to_ms: int, group: str | None, topic: str | None
                 if group in (None, info.group) and topic in (None, info.topic)
             ]
         tasks += [
-            _Queues(path, tuple(infos[at : at + QUEUES_A_TASK]), to_ms)
-            for at in range(0, len(infos), QUEUES_A_TASK)
+            _Queues(path, tuple(infos[first : first + QUEUES_A_TASK]), to_ms)
+            for first in range(0, len(infos), QUEUES_A_TASK)
         ]
     return TaskRows(_moves, tasks, SCHEMA)
 

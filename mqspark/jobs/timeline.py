@@ -146,8 +146,8 @@ def rows_of(table: Any, **_options: object) -> list[dict[str, Any]]:
 
 def _span(paths: Paths, begin_ms: int | None, end_ms: int | None) -> int:
     """Return the length of a span that suits the store that needs the longest."""
-    found = []
+    spans = []
     for path in stores_of(paths):
         with open_store(path) as store:
-            found.append(span_of(store, begin_ms=begin_ms, end_ms=end_ms))
-    return max(found)
+            spans.append(span_of(store, begin_ms=begin_ms, end_ms=end_ms))
+    return max(spans)

@@ -70,8 +70,8 @@ def trace(
     """
     rows = _rows(paths, key, topic, scan)
     if len(paths) == 1:
-        found = gather(rows._replace(work=partial(_traced, spark=spark)))
-        return frame_of(spark, found.sort_by(_ORDER))
+        table = gather(rows._replace(work=partial(_traced, spark=spark)))
+        return frame_of(spark, table.sort_by(_ORDER))
     return sorted_once(spread(spark, rows), *(name for name, _ in _ORDER))
 
 

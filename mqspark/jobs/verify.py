@@ -144,10 +144,12 @@ def _tasks(store_number: int, directory: str, deep: bool) -> list[_Pieces]:
         parts = list(log_parts(store))
         places = [_place(store, part) for part in parts]
     # Without a part there is one task, which says that there is a store.
-    ends = [(at, at + PIECES_A_TASK) for at in range(0, len(parts) or 1, PIECES_A_TASK)]
+    ends = [(first, first + PIECES_A_TASK) for first in range(0, len(parts) or 1, PIECES_A_TASK)]
     return [
-        _Pieces(store_number, directory, deep, at, tuple(parts[at:end]), tuple(places[at:end]))
-        for at, end in ends
+        _Pieces(
+            store_number, directory, deep, first, tuple(parts[first:end]), tuple(places[first:end])
+        )
+        for first, end in ends
     ]
 
 

@@ -83,8 +83,8 @@ class Inflated(NamedTuple):
         stored_sizes = self.rows.column("body_size").to_numpy()
         sizes = np.where(changed, pc.binary_length(self.bodies).to_numpy(), stored_sizes)
         crcs = self.rows.column("body_crc").to_numpy().copy()
-        for at in np.flatnonzero(changed).tolist():
-            crcs[at] = body_crc(self.bodies[at].as_buffer())
+        for row in np.flatnonzero(changed).tolist():
+            crcs[row] = body_crc(self.bodies[row].as_buffer())
         record_sizes = self.rows.column("store_size").to_numpy() + (sizes - stored_sizes)
         return _replaced(
             self.rows,

@@ -22,12 +22,10 @@ if TYPE_CHECKING:
     from remoting.bodies.base import *
     from remoting.bodies.clients import *
     from remoting.bodies.configs import *
-    from remoting.bodies.consumequeue import *
     from remoting.bodies.controller import *
     from remoting.bodies.filters import *
     from remoting.bodies.ha import *
     from remoting.bodies.heartbeat import *
-    from remoting.bodies.locks import *
     from remoting.bodies.offsets import *
     from remoting.bodies.pop import *
     from remoting.bodies.queues import *
@@ -37,7 +35,6 @@ if TYPE_CHECKING:
     from remoting.bodies.stats import *
     from remoting.bodies.storage import *
     from remoting.bodies.tables import *
-    from remoting.bodies.timer import *
     from remoting.bodies.transactions import *
 
 _FAMILIES: Final = {
@@ -51,13 +48,11 @@ _FAMILIES: Final = {
     "remoting.bodies.configs": (
         "SubscriptionGroupWrapper TopicConfigSerializeWrapper decode_value encode_value"
     ),
-    "remoting.bodies.consumequeue": "ConsumeQueueData QueryConsumeQueueResponseBody",
     "remoting.bodies.filters": "BloomFilterData ConsumerFilterData",
     "remoting.bodies.heartbeat": (
         "CheckClientRequestBody ConsumeFromWhere ConsumeType ConsumerData HeartbeatData "
         "MessageModel ProducerData SubscriptionData"
     ),
-    "remoting.bodies.locks": "LockBatchRequestBody LockBatchResponseBody UnlockBatchRequestBody",
     "remoting.bodies.offsets": (
         "ConsumerOffsetSerializeWrapper DelayOffsetSerializeWrapper GetConsumerStatusBody "
         "MessageQueueForC OffsetMovedEvent OffsetSerializeWrapper QueryConsumeTimeSpanBody "
@@ -68,7 +63,9 @@ _FAMILIES: Final = {
         "MessageRequestModeSerializeWrapper QueryAssignmentRequestBody "
         "QueryAssignmentResponseBody SetMessageRequestModeRequestBody"
     ),
-    "remoting.bodies.queues": "MessageQueue",
+    "remoting.bodies.queues": (
+        "LockBatchRequestBody LockBatchResponseBody MessageQueue UnlockBatchRequestBody"
+    ),
     "remoting.bodies.register": "RegisterBrokerBody",
     "remoting.bodies.route": "BrokerData ClusterInfo QueueData TopicRouteData",
     "remoting.bodies.static_topic": (
@@ -79,7 +76,10 @@ _FAMILIES: Final = {
         "BrokerStatsData BrokerStatsItem ConsumeStats ConsumeStatsList OffsetWrapper "
         "TopicOffset TopicStatsTable"
     ),
-    "remoting.bodies.storage": "CheckRocksdbCqWriteResult ColdDataFlowCtrInfo ColdDataReads",
+    "remoting.bodies.storage": (
+        "CheckRocksdbCqWriteResult ColdDataFlowCtrInfo ColdDataReads ConsumeQueueData "
+        "QueryConsumeQueueResponseBody TimerMetric TimerMetrics"
+    ),
     "remoting.bodies.tables": (
         "GetConsumerListByGroupResponseBody GroupList KVConfigSerializeWrapper KVTable TopicList"
     ),
@@ -88,7 +88,6 @@ _FAMILIES: Final = {
         "ReplicaIdentity ReplicasInfo SyncStateSet"
     ),
     "remoting.bodies.ha": "HAClientRuntimeInfo HAConnectionRuntimeInfo HARuntimeInfo",
-    "remoting.bodies.timer": "TimerMetric TimerMetrics",
     "remoting.bodies.transactions": "OpenTransaction OpenTransactions",
 }
 """The classes that each module has."""

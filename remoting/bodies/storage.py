@@ -1,13 +1,47 @@
-"""Bodies about how a broker of RocketMQ 5 stores and reads.
+"""Bodies about the store of a broker: queue entries, timer messages, cold reads.
 
 *Cold data* is what a consumer reads from disk, because it is no longer in memory.
 
-Source: broker/coldctr/ColdDataCgCtrService.java, common/CheckRocksdbCqWriteResult.java (5.4.0).
+Source: common/protocol/body/QueryConsumeQueueResponseBody.java, ConsumeQueueData.java (4.9.7);
+broker/coldctr/ColdDataCgCtrService.java, common/CheckRocksdbCqWriteResult.java,
+store/timer/TimerMetrics.java (5.4.0).
 """
 
 from dataclasses import dataclass, field
 
 from remoting.bodies.base import Body
+from remoting.bodies.heartbeat import SubscriptionData
+
+
+@dataclass(slots=True, kw_only=True)
+class ConsumeQueueData(Body):
+    """One entry of a consume queue."""
+
+    physic_offset: int = 0
+    """The commit log offset of the record, in bytes."""
+    physic_size: int = 0
+    """The size of the record, in bytes."""
+    tags_code: int = 0
+    extend_data_json: str | None = None
+    """The extension unit of the entry, as JSON text."""
+    bit_map: str | None = None
+    eval: bool = False
+    """True when the filter of the group accepts the message."""
+    msg: str | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class QueryConsumeQueueResponseBody(Body):
+    """The broker returns consume queue entries from a queue offset on (request code 321)."""
+
+    subscription_data: SubscriptionData | None = None
+    filter_data: str | None = None
+    """The filter of the group as text; the word ``null`` when the group has none."""
+    queue_data: list[ConsumeQueueData] | None = None
+    max_queue_index: int = 0
+    """The next queue offset that will be written, in entries."""
+    min_queue_index: int = 0
+    """The first readable queue offset, in entries."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -44,3 +78,19 @@ class CheckRocksdbCqWriteResult(Body):
     check_result: str | None = None
     check_status: int = 0
     """0 equal, 1 different, 2 in progress, 3 failed."""
+
+
+@dataclass(slots=True, kw_only=True)
+class TimerMetric(Body):
+    """How many messages of one topic wait in the timer wheel."""
+
+    count: int = 0
+    time_stamp: int = 0
+    """When the count changed, in ms since 1970."""
+
+
+@dataclass(slots=True, kw_only=True)
+class TimerMetrics(Body):
+    """The messages that wait in the timer wheel, by their topic (request code 61)."""
+
+    timing_count: dict[str, TimerMetric] = field(default_factory=dict)

@@ -29,7 +29,6 @@ from storefmt.arrow.columns_plain import PlainColumns
 from storefmt.arrow.record_positions import PAD_SIZE, Bytes, Ints
 from storefmt.errors import BadCall, RecordDamaged
 from storefmt.formats.file_place import HEAD_SIZE, FilePlace, place_of
-from storefmt.formats.kernels import load
 from storefmt.formats.message import Record, decode_record
 from storefmt.formats.scan import (
     Damage,
@@ -42,6 +41,7 @@ from storefmt.formats.scan import (
     scan_items,
     scan_log,
 )
+from storefmt.kernels import load
 from storefmt.paths import log_file_name
 
 ROWS_MAX: Final = 10_000

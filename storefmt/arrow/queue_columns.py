@@ -20,8 +20,7 @@ import pyarrow as pa
 
 from storefmt.arrow.columns_decode import timestamps
 from storefmt.formats import layout
-from storefmt.formats.batchqueue import BATCH_ENTRY
-from storefmt.formats.consumequeue import CQ_ENTRY, FILLER, FILLER_SIZE
+from storefmt.formats.consumequeue import BATCH_ENTRY, CQ_ENTRY, FILLER, FILLER_SIZE
 from storefmt.formats.index import ENTRY, entry_pos
 from storefmt.store_file import StoreFile
 

@@ -33,7 +33,7 @@ from storefmt.formats.index import (
     time_diff_s,
 )
 from storefmt.formats.javahash import index_key_hash
-from storefmt.formats.kernels import load
+from storefmt.kernels import load
 
 _TIME_FORMAT: Final = "%Y%m%d%H%M%S"
 

@@ -1,4 +1,6 @@
-"""One consume queue entry: 20 bytes that point at one commit log record.
+"""One consume queue entry: bytes that point at one commit log record.
+
+    of a consume queue, 20 bytes
 
     0            8      12          20
     | log_offset | size | tags_code |      big endian, no padding
@@ -10,7 +12,19 @@ delivery time in ms, and with enableConsumeQueueExt, where it is an address (see
 begins with fillers. Sixteen and more zero bytes at the end of a file are free space:
 an all-zero entry is never written.
 
-Source: store/ConsumeQueue.java, store/ConsumeQueueExt.java#isExtAddr, #unDecorate (4.9.7).
+    of a batch consume queue (5.x), 46 bytes that cover one record of several messages
+    0            8      12          20         28                  36
+    | log_offset | size | tags_code | store_ms | base_queue_offset | message_count |
+    38                 42         46
+    | compacted_offset | reserved |
+
+Rule: a topic with the attribute ``queue.type=BatchCQ`` has batch entries under
+``batchconsumequeue/<topic>/<queue id>/`` in place of a consume queue. They are in the order of
+``base_queue_offset`` and each covers ``message_count`` queue offsets, so a file is named by bytes
+and searched by offset. A record of one message counts as 1.
+
+Source: store/ConsumeQueue.java, store/ConsumeQueueExt.java#isExtAddr, #unDecorate (4.9.7);
+store/queue/BatchConsumeQueue.java#putBatchMessagePositionInfo (5.3.3).
 """
 
 import struct
@@ -27,7 +41,8 @@ FILLER_SIZE: Final = 0x7FFFFFFF
 FILLER: Final = CQ_ENTRY.pack(0, FILLER_SIZE, 0)
 EXT_ADDRESS_MAX: Final = -(1 << 31) - 1
 _LONG_MIN: Final = -(1 << 63)
-assert ENTRY_SIZE == 20
+BATCH_ENTRY: Final = layout.BATCH_QUEUE_ENTRY.struct()
+assert (ENTRY_SIZE, BATCH_ENTRY.size) == (20, 46)
 
 
 class CqEntry(NamedTuple):

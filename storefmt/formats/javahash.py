@@ -14,7 +14,7 @@ from functools import lru_cache
 from operator import mul
 from typing import Final
 
-from storefmt.formats.kernels import load
+from storefmt.kernels import load
 
 _MASK: Final = 0xFFFFFFFF
 _SIGN: Final = 0x80000000

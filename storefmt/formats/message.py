@@ -22,7 +22,6 @@ from typing import Final, NamedTuple
 from storefmt.errors import BadCall, DamageKind, RecordDamaged
 from storefmt.formats import layout
 from storefmt.formats.javahash import tags_code
-from storefmt.formats.kernels import load
 from storefmt.formats.msgid import offset_id
 from storefmt.formats.properties import (
     KEYS,
@@ -33,6 +32,7 @@ from storefmt.formats.properties import (
     split_keys,
 )
 from storefmt.formats.sysflag import BORN_HOST_V6, HOSTS_V6, STORE_HOST_V6
+from storefmt.kernels import load
 
 try:
     # An eighth of zlib's time on a body of 1 KiB.

@@ -24,7 +24,6 @@ from typing import Final, NamedTuple, TypeAlias
 
 from storefmt.errors import BadCall, DamageKind, RecordDamaged
 from storefmt.formats import layout
-from storefmt.formats.kernels import load
 from storefmt.formats.message import (
     BLANK_SIZE_MIN,
     CRC_MASK,
@@ -37,6 +36,7 @@ from storefmt.formats.message import (
     decode_record,
 )
 from storefmt.formats.sysflag import BORN_HOST_V6, HOSTS_V6, STORE_HOST_V6
+from storefmt.kernels import load
 from storefmt.paths import parse_log_file_name
 from storefmt.remote_file import remote_file_of
 

@@ -19,7 +19,7 @@ from mqserver.proxy.http2.hpack import BadHeaders, FieldReader, HeaderDecoder, e
 from mqserver.proxy.protocol import requests
 from mqserver.proxy.protocol.definitions import Message, Resource, SystemProperties
 from mqserver.proxy.protocol.protobuf import ITEMS_MAX, BadMessage, Codec, WireMessage
-from storefmt.formats.kernels import forms
+from storefmt.kernels import forms
 from tests.fuzz.target import Target
 from tests.server.proxy.http2.peer import REQUEST, Frame, Peer
 from tests.server.proxy.test_drafts import SMALL, drafted, random_request

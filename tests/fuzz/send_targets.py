@@ -16,10 +16,10 @@ from remoting.codes import SerializeType
 from remoting.command import Command
 from remoting.frame import FrameReader, decode_frame, encode_frame
 from storefmt.formats.hosts import pack_host
-from storefmt.formats.kernels import forms
 from storefmt.formats.message import TOPIC_SIZE_V1_MAX, decode_records
 from storefmt.formats.properties import CLUSTER
 from storefmt.formats.sysflag import HOSTS_V6
+from storefmt.kernels import forms
 from tests.fuzz.seeds import captured
 from tests.fuzz.target import Target
 

@@ -8,7 +8,6 @@ from storefmt.formats import consumequeue, consumequeue_ext, dledger, index
 from storefmt.formats.batch import join_batch, split_batch
 from storefmt.formats.checkpoint import Checkpoint
 from storefmt.formats.hosts import host_text
-from storefmt.formats.kernels import forms
 from storefmt.formats.layout import LAYOUTS
 from storefmt.formats.message import Record, decode_record, decode_records
 from storefmt.formats.msgid import decode_unique_id, parse_offset_id
@@ -16,6 +15,7 @@ from storefmt.formats.properties import format_properties, hashmap_order, parse_
 from storefmt.formats.scan import Blank, Damage, End, scan_items, scan_log, scan_pure
 from storefmt.formats.sysflag import COMPRESSED, Compression, inflate
 from storefmt.formats.timer import TimerCheckpoint
+from storefmt.kernels import forms
 from storefmt.names import kind_of
 from storefmt.offline.analyse.message_history import describe
 from tests.fuzz.seeds import golden_records, java_files, store_files

@@ -22,7 +22,7 @@ from remoting.frame import (
 from remoting.header import Header
 from remoting.headers import PullMessage, SendMessageV2
 from remoting.serialize import decode_header, encode_header
-from storefmt.formats.kernels import forms
+from storefmt.kernels import forms
 from tests.fuzz.seeds import captured
 from tests.fuzz.target import Target
 

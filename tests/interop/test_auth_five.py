@@ -18,8 +18,9 @@ from remoting import bodies, headers
 from remoting.codes import LaterCode, RequestCode, ResponseCode
 from remoting.policies import decide, parse_resource
 from tests.interop.kit.java_build import JAVA_FIVE, class_path, need_java
+from tests.interop.kit.our_clients import await_registered
 from tests.interop.kit.our_mqadmin import OurMqadmin, Row
-from tests.interop.kit.servers import Broker, JavaSide, Namesrv
+from tests.interop.kit.servers import Broker, JavaSide, Namesrv, Servers
 from tests.interop.kit.toolbox import Toolbox
 from tests.mqadmin.conftest import cells
 
@@ -80,6 +81,8 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
             )
             for name in ("broker-a", "broker-b")
         ]
+        for broker in brokers:
+            await_registered(Servers(side.name, namesrv, broker))
         tool = Toolbox(side, main="FiveAdmin")
         stack.callback(tool.stop)
         yield Guarded(namesrv, (brokers[0], brokers[1]), tool.await_ready())

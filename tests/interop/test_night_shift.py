@@ -77,7 +77,7 @@ def test_frozen_consumers_are_findings_and_notes(
         ("not run", "stuck"),
     ]
     assert found[0]["member"] in found[0]["hint"]
-    assert "no answer for 1" in found[0]["found"]
+    assert "no answer within 1" in found[0]["found"]
     assert [row["severity"] for row in alone] == ["not run"]
     assert [row["client_id"] for row in lag] == [None, None]
     assert f"of group {group} did not answer" in noted

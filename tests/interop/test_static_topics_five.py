@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.interop.kit.our_clients import await_registered
 from tests.interop.kit.our_mqadmin import OurMqadmin
 from tests.interop.kit.servers import Broker, JavaSide, Servers, running_pair
 from tests.interop.kit.toolbox import Toolbox
@@ -25,7 +26,10 @@ def pair(five: JavaSide, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
     with running_pair(five, home / "a") as servers:
         settings = {"brokerName": "broker-b"}
         namesrv = servers.namesrv.address
-        with Broker(five, store=home / "b", namesrv=namesrv, settings=settings):
+        with Broker(five, store=home / "b", namesrv=namesrv, settings=settings) as second:
+            # A plan spreads queues over the brokers that the name server knows.
+            for broker in (servers.broker, second):
+                await_registered(servers._replace(broker=broker))
             yield servers
 
 

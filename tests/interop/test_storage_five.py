@@ -14,11 +14,12 @@ from mqclient.client.instance import MQClient
 from mqclient.message import Message
 from mqclient.producer.producer import Producer
 from storefmt.config.tables import TopicConfig
+from tests.interop.kit.our_clients import await_registered
 from tests.interop.kit.our_mqadmin import OurMqadmin
 from tests.interop.kit.servers import JavaSide, Servers, running_pair
 from tests.interop.kit.toolbox import Toolbox
 from tests.mqadmin.conftest import cells
-from tests.waiting import wait
+from tests.waiting import eventually, wait
 
 SETTINGS = {
     "popConsumerKVServiceEnable": "true",
@@ -54,6 +55,7 @@ TOPIC = "Compacted"
 def pair(five: JavaSide, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
     store = tmp_path_factory.mktemp("storage") / "store"
     with running_pair(five, store, settings=SETTINGS) as servers:
+        await_registered(servers)
         asyncio.run(fill(servers))
         yield servers
 
@@ -61,11 +63,13 @@ def pair(five: JavaSide, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
 async def fill(servers: Servers) -> None:
     """Make a compaction topic with three messages of two keys."""
     async with MQClient(servers.namesrv.address, timeout_s=60) as client:
-        await Admin(client).create_topic(
+        admin = Admin(client)
+        await admin.create_topic(
             servers.broker.address,
             TopicConfig(TOPIC, read_queue_nums=1, write_queue_nums=1),
             attributes="+cleanup.policy=COMPACTION",
         )
+        await eventually(admin.topic_list, lambda topics: TOPIC in topics)
         producer = Producer(client)
         for key, body in (("k1", b"one"), ("k2", b"two"), ("k1", b"three")):
             await producer.send(Message(TOPIC, body, keys=[key]))

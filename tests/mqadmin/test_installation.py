@@ -13,7 +13,7 @@ from packaging.utils import canonicalize_name
 
 from mqadmin import VERSION, installation
 from mqadmin.installation import EXTRAS, version_text
-from storefmt.formats.kernels import PURE
+from storefmt.kernels import PURE
 from tests.packages import PACKAGES
 from tests.programs import ran
 

@@ -26,7 +26,7 @@ from packaging.utils import canonicalize_name
 
 from mqadmin import VERSION
 from mqadmin.installation import FILES
-from storefmt.formats.kernels import PURE
+from storefmt.kernels import PURE
 from tests.golden import REPOSITORY
 from tests.programs import absent, ran
 

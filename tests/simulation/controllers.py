@@ -190,6 +190,10 @@ class SimDetection(Detection):
             for wait_ms in PROBE_AFTER_MS:
                 self.controller.later(wait_ms, self._try, suspect)
 
+    async def refuses(self, address: str) -> bool:
+        """Tell whether nothing listens at an address."""
+        return self.controller.refuses(address)
+
     def _try(self, suspect: LiveBroker) -> None:
         if self.controller.refuses(suspect.address) and self._groups.live.refused(suspect):
             self.controller.search()
@@ -293,12 +297,8 @@ class SimController(Process):
 
     async def _search(self) -> None:
         with contextlib.suppress(StoreUnavailable):
-            await self.groups.look_for_masters(self._may_be_dead)
+            await self.groups.look_for_masters(self._detection.may_be_dead)
         self._is_searching = False
-
-    async def _may_be_dead(self, record: GroupRecord) -> bool:
-        address = record.master_address
-        return self._detection.has_heard_all or address is None or self.refuses(address)
 
     def refuses(self, address: str) -> bool:
         """Tell whether the machine of an address answers that nothing listens there."""

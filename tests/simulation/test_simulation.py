@@ -49,21 +49,24 @@ def test_a_seed_is_the_same_run_each_time() -> None:
     assert list(map(str, first.trace)) == list(map(str, second.trace))
 
 
-def test_unreachable_controllers_alone_stop_no_send() -> None:
+@pytest.mark.parametrize("begin_ms", [5_000, 15_000])
+def test_unreachable_controllers_alone_stop_no_send(begin_ms: int) -> None:
+    """Neither a controller that has just started nor an old one replaces the master meanwhile."""
     simulation = Simulation(1, CALM)
     simulation.start()
-    simulation.world.run_until(5_000)
+    simulation.world.run_until(begin_ms)
     assert not simulation.observer.unhealthy(simulation.brokers.values())
     refused, acked = simulation.refused_count, simulation.observer.acked_count
 
     for target in range(3):
-        fault = Fault(Kind.PART_CONTROLLERS, 5_000, 8_000, target, 0)
+        fault = Fault(Kind.PART_CONTROLLERS, begin_ms, 8_000, target, 0)
         simulation.faults.begin(fault)
-    simulation.world.run_until(13_000)
+    simulation.world.run_until(begin_ms + 12_000)
 
     assert simulation.refused_count == refused
     assert simulation.observer.acked_count > acked + 50
     assert simulation.observer.master_changes == 1
+    assert not simulation.observer.unhealthy(simulation.brokers.values())
 
 
 def test_a_group_without_faults_never_changes_its_master() -> None:

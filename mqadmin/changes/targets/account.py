@@ -62,8 +62,8 @@ class AccountTarget(ListedTarget[PlainAccessConfig, Mapping[str | None, PlainAcc
 
     async def listing(self) -> Mapping[str | None, PlainAccessConfig]:
         """Return the accounts of the broker by access key."""
-        found = (await read_acl(self.admin, self.node.address)).plain_access_configs
-        return {one.access_key: one for one in found or ()}
+        accounts = (await read_acl(self.admin, self.node.address)).plain_access_configs
+        return {account.access_key: account for account in accounts or ()}
 
     async def write(self, value: PlainAccessConfig | None) -> None:
         """Create, change or delete it."""
@@ -72,8 +72,10 @@ class AccountTarget(ListedTarget[PlainAccessConfig, Mapping[str | None, PlainAcc
             await self.admin.delete_account(address, self.names[0])
             return
         now = await self.read()
-        told = (value.secret_key, self.secret, now.secret_key if now else None)
-        secret = next((one for one in told if one and one != HIDDEN), None)
+        secrets = (value.secret_key, self.secret, now.secret_key if now else None)
+        secret = next(
+            (secret_key for secret_key in secrets if secret_key and secret_key != HIDDEN), None
+        )
         if secret is None:
             raise ServerRefused(
                 f"account {self.names[0]}: its secret is unknown, and a broker accepts no change "
@@ -86,19 +88,19 @@ class AccountTarget(ListedTarget[PlainAccessConfig, Mapping[str | None, PlainAcc
 
     def encode(self, value: PlainAccessConfig) -> Json:
         """Return Java's json, with the secret if it is known."""
-        known = self.secret if value.secret_key in (None, HIDDEN) else value.secret_key
-        return replace(value, secret_key=known).to_json()
+        secret_key = self.secret if value.secret_key in (None, HIDDEN) else value.secret_key
+        return replace(value, secret_key=secret_key).to_json()
 
     def decode(self, value: Json) -> PlainAccessConfig:
         """Read Java's json."""
         return PlainAccessConfig.from_json(value)
 
-    def same(self, one: PlainAccessConfig | None, other: PlainAccessConfig | None) -> bool:
+    def same(self, left: PlainAccessConfig | None, right: PlainAccessConfig | None) -> bool:
         """Compare everything but hidden secrets; a missing field means the default."""
-        if one is None or other is None:
-            return one is other
-        secrets = {one.secret_key, other.secret_key} - {None, HIDDEN}
-        return plain(one) == plain(other) and len(secrets) <= 1
+        if left is None or right is None:
+            return left is right
+        secrets = {left.secret_key, right.secret_key} - {None, HIDDEN}
+        return plain(left) == plain(right) and len(secrets) <= 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +111,8 @@ class WhiteList(ChangeTarget[tuple[str, ...]]):
 
     async def read(self) -> tuple[str, ...] | None:
         """Return the patterns; a list that was emptied over the wire has an empty one."""
-        found = (await read_acl(self.admin, self.node.address)).global_white_addrs
-        return tuple(one for one in found or () if one)
+        patterns = (await read_acl(self.admin, self.node.address)).global_white_addrs
+        return tuple(pattern for pattern in patterns or () if pattern)
 
     async def write(self, value: tuple[str, ...] | None) -> None:
         """Replace the patterns."""
@@ -123,11 +125,11 @@ class WhiteList(ChangeTarget[tuple[str, ...]]):
 
     def decode(self, value: Json) -> tuple[str, ...]:
         """Read a list."""
-        return tuple(str(one) for one in value) if isinstance(value, list) else ()
+        return tuple(str(pattern) for pattern in value) if isinstance(value, list) else ()
 
-    def same(self, one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> bool:
+    def same(self, left: tuple[str, ...] | None, right: tuple[str, ...] | None) -> bool:
         """Compare without regard to order."""
-        return {*(one or ())} == {*(other or ())}
+        return {*(left or ())} == {*(right or ())}
 
     def saved(self, value: tuple[str, ...] | None) -> SavedState:
         """Keep an empty list as a list, because it exists."""

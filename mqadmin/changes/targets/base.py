@@ -62,9 +62,9 @@ class ChangeTarget(ABC, Generic[T]):
         """Return the value that ``encode`` made json of."""
         return cast(T, value)
 
-    def same(self, one: T | None, other: T | None) -> bool:
+    def same(self, left: T | None, right: T | None) -> bool:
         """Return whether two values mean the same to the server."""
-        return one == other
+        return left == right
 
     def saved(self, value: T | None) -> SavedState:
         """Return a value as the journal keeps it."""

@@ -33,10 +33,10 @@ class ConsumeModeTarget(ListedTarget[ConsumeMode, Mapping[tuple[str, str], Consu
 
     async def listing(self) -> Mapping[tuple[str, str], ConsumeMode]:
         """Return the modes that were set at the broker."""
-        found = await self.admin.message_request_modes(self.node.address)
+        modes = await self.admin.message_request_modes(self.node.address)
         return {
             names: ConsumeMode(body.mode.name if body.mode else "PULL", body.pop_share_queue_num)
-            for names, body in found.items()
+            for names, body in modes.items()
         }
 
     def find(self, listing: Mapping[tuple[str, str], ConsumeMode]) -> ConsumeMode:
@@ -50,13 +50,13 @@ class ConsumeModeTarget(ListedTarget[ConsumeMode, Mapping[tuple[str, str], Consu
             raise ServerRefused("a broker cannot delete a consume mode", hint="set PULL")
         mode, share_queues = value
         group, topic = self.names
-        wanted = bodies.SetMessageRequestModeRequestBody(
+        body = bodies.SetMessageRequestModeRequestBody(
             topic=topic,
             consumer_group=group,
             mode=bodies.MessageRequestMode[mode],
             pop_share_queue_num=share_queues,
         )
-        await self.admin.set_message_request_mode(self.node.address, wanted)
+        await self.admin.set_message_request_mode(self.node.address, body)
 
     def encode(self, value: ConsumeMode) -> Json:
         """Return the mode as the journal keeps it."""

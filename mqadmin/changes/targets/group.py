@@ -43,8 +43,8 @@ class GroupTarget(ListedTarget[SubscriptionGroup, Mapping[str, SubscriptionGroup
         """Read Java's json."""
         return SubscriptionGroup.from_json(value, name=self.names[0])
 
-    def same(self, one: SubscriptionGroup | None, other: SubscriptionGroup | None) -> bool:
+    def same(self, left: SubscriptionGroup | None, right: SubscriptionGroup | None) -> bool:
         """Compare the settings of 4.9; a broker of 5.x answers with more."""
-        if one is None or other is None:
-            return one is other
-        return replace(one, extra={}) == replace(other, extra={})
+        if left is None or right is None:
+            return left is right
+        return replace(left, extra={}) == replace(right, extra={})

@@ -56,13 +56,13 @@ class TopicTarget(ListedTarget[TopicConfig, Mapping[str, TopicConfig]]):
         """Read Java's json."""
         return TopicConfig.from_json(value, name=self.names[0])
 
-    def same(self, one: TopicConfig | None, other: TopicConfig | None) -> bool:
+    def same(self, left: TopicConfig | None, right: TopicConfig | None) -> bool:
         """Compare what the request sets; a broker of 5.x answers with more."""
-        if one is None or other is None:
-            return one is other
-        if one.message_type != other.message_type:
+        if left is None or right is None:
+            return left is right
+        if left.message_type != right.message_type:
             return False
-        return replace(one, extra={}, order=other.order) == replace(other, extra={})
+        return replace(left, extra={}, order=right.order) == replace(right, extra={})
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,9 +96,9 @@ class RulesTarget(ListedTarget[Rules, Mapping[str, Rules]]):
         """Read Java's json."""
         return rules_of(AclInfo.from_json(value))
 
-    def same(self, one: Rules | None, other: Rules | None) -> bool:
+    def same(self, left: Rules | None, right: Rules | None) -> bool:
         """Compare without regard to the order; no rules are the same as none."""
-        return (one or {}) == (other or {})
+        return (left or {}) == (right or {})
 
 
 def rules_of(acl: AclInfo) -> Rules:

@@ -1,4 +1,4 @@
-"""Whether a name server tells producers that they may write to a broker.
+"""Whether a name server lets producers write to a broker.
 
     wipe   every queue of the broker loses W at this name server
     add    every queue gets RW, even those of read-only topics

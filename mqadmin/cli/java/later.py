@@ -35,11 +35,11 @@ def _of_semicolons(text: str) -> object:
 
 
 def _kind(word: str) -> str:
-    known = ("topics", "subscriptionGroups", "consumerOffsets")
-    for kind in known:
+    kinds = ("topics", "subscriptionGroups", "consumerOffsets")
+    for kind in kinds:
         if kind.lower() == word.lower():
             return kind
-    raise ValueError(f"{word!r} is not one of {', '.join(known)}")
+    raise ValueError(f"{word!r} is not one of {', '.join(kinds)}")
 
 
 BROKER: Final = JavaOption("b", "brokerAddr", "broker")

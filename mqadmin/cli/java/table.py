@@ -562,21 +562,24 @@ JAVA: Final = (
 def java_of(word: str, command: str | None = None) -> Java | None:
     """Return the entry of a name in any case, for one of its commands if given."""
     folded = fold(word)
-    for one in JAVA:
-        wanted = not one.is_branch if command is None else one.command == command
-        if wanted and folded in map(fold, (one.name, *one.aliases)):
-            return one
+    for java in JAVA:
+        matches = not java.is_branch if command is None else java.command == command
+        if matches and folded in map(fold, (java.name, *java.aliases)):
+            return java
     return None
 
 
 def native_of(word: str) -> str | None:
     """Return the command of a name of Java's tool, None if the name is unknown."""
-    found = java_of(word)
-    return found.command if found is not None else None
+    java = java_of(word)
+    return java.command if java is not None else None
 
 
 def spellings() -> dict[str, str]:
     """Return every name as Java spells it, and the native one."""
     return {
-        name: one.command for one in JAVA if not one.is_branch for name in (one.name, *one.aliases)
+        name: java.command
+        for java in JAVA
+        if not java.is_branch
+        for name in (java.name, *java.aliases)
     }

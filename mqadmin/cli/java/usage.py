@@ -51,12 +51,12 @@ def usage_text(java: Java) -> str | None:
     """Return the output of `mqadmin help NAME` of 4.9.7; None for a name that came with 5.x."""
     if java.name not in TEXTS:
         return None
-    options = sorted(_options(java), key=lambda one: (one.short or one.long).lower())
+    options = sorted(_options(java), key=lambda option: (option.short or option.long).lower())
     usage = f"usage: mqadmin {java.name} {' '.join(_usage_words(options))}"
-    column = max(len(one.label) for one in options) + GAP
+    column = max(len(option.label) for option in options) + GAP
     lines = _wrapped(usage, indent=usage.index(" ") + 1)
-    for one in options:
-        lines += _wrapped(one.label.ljust(column) + one.text, indent=column)
+    for option in options:
+        lines += _wrapped(option.label.ljust(column) + option.text, indent=column)
     return "\n".join(lines) + "\n"
 
 
@@ -77,14 +77,14 @@ def _options(java: Java) -> Iterator[UsageOption]:
 def _usage_words(options: Sequence[UsageOption]) -> Iterator[str]:
     """Yield the word of each option; the first of a group stands for all, the others are empty."""
     shown: set[str] = set()
-    for one in options:
-        if not one.group:
-            yield one.usage if one.required else f"[{one.usage}]"
-        elif one.group in shown:
+    for option in options:
+        if not option.group:
+            yield option.usage if option.required else f"[{option.usage}]"
+        elif option.group in shown:
             yield ""
         else:
-            shown.add(one.group)
-            yield " | ".join(other.usage for other in options if other.group == one.group)
+            shown.add(option.group)
+            yield " | ".join(other.usage for other in options if other.group == option.group)
 
 
 def _wrapped(text: str, *, indent: int) -> list[str]:

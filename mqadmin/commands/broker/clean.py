@@ -4,8 +4,8 @@
     expired-queues    CLEAN_EXPIRED_CONSUMEQUEUE: consume queues whose messages are all gone
     unused-topics     CLEAN_UNUSED_TOPIC: the queues of topics that no longer have settings
 
-Rule: a broker confirms the request, not what it removed; so the result is ``done``, and nothing
-here claims more.
+Rule: a broker confirms the request but does not say what it removed, so the result is ``done``, and
+nothing here claims more.
 """
 
 from collections.abc import Awaitable, Callable
@@ -53,7 +53,7 @@ def _clean(verb: str, what: str, ask: Callable[[Admin, str], Awaitable[None]]) -
         await call.confirm(f"delete {what} on {len(nodes)} broker(s)?")
         rows = []
         for node in nodes:
-            result, remark = await attempt(call, partial(ask, admin, node.address), done=DONE)
+            result, remark = await attempt(call, partial(ask, admin, node.address), success=DONE)
             rows.append(CleanResult(node.broker, node.address, result, remark))
         return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
 

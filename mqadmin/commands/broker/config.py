@@ -97,20 +97,20 @@ async def set_broker_config(call: Call, *, key: str, value: str, where: Where) -
     tables = await asyncio.gather(
         *(admin.broker_config(node.address) for node in nodes), return_exceptions=True
     )
-    known = {name for table in tables if not isinstance(table, BaseException) for name in table}
+    keys = {name for table in tables if not isinstance(table, BaseException) for name in table}
 
     steps = await plan(
         [BrokerSettingTarget(admin, node, (key,)) for node in nodes],
-        choose_value(value, key=key, known=known),
+        choose_value(value, key=key, known_keys=keys),
     )
-    if "rocketmqHome" in known and any(step.is_write for step in steps) and not call.dry_run:
+    if "rocketmqHome" in keys and any(step.is_write for step in steps) and not call.dry_run:
         call.warn(f"note: {REWRITES}")
-    done = await carry_out(
+    results = await carry_out(
         call,
         steps,
         title=f"broker config set {key}",
         question=f"set {key} to {value!r} on {len(nodes)} broker(s)?",
     )
     restart = RESTART if key in AT_START or key.endswith(AT_START_ENDS) else None
-    rows = [row_of(one, restart if one.result == CHANGED else None) for one in done]
+    rows = [row_of(result, restart if result.result == CHANGED else None) for result in results]
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))

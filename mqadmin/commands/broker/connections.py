@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ClientConnection(Row):
-    """One client of one group at one broker; the last heartbeat where the broker tells it."""
+    """One client of one group at one broker, with the last heartbeat if the broker reports it."""
 
     identity = "client_id"
 
@@ -89,15 +89,15 @@ async def broker_connections(
 async def _producers(admin: "Admin", node: ServerNode, group: str | None) -> list[ClientConnection]:
     if group is not None:
         try:
-            found = await admin.producer_connection(node.address, group)
+            table = await admin.producer_connection(node.address, group)
         except BrokerRefused:
             # A broker answers like this if the group has no producers.
             return []
-        return [_row(node, "producer", group, one) for one in found.connection_set]
+        return [_row(node, "producer", group, producer) for producer in table.connection_set]
     return [
-        _row(node, "producer", name, one)
+        _row(node, "producer", name, producer)
         for name, members in (await admin.producers(node.address)).data.items()
-        for one in members
+        for producer in members
     ]
 
 
@@ -107,28 +107,28 @@ async def _consumers(admin: "Admin", node: ServerNode, group: str | None) -> lis
     )
 
     async def one_group(name: str) -> list[ClientConnection]:
-        found = await connection(admin, node, name)
-        members = found.connection_set if found is not None else []
-        return [_row(node, "consumer", name, one) for one in members]
+        body = await connection(admin, node, name)
+        members = body.connection_set if body is not None else []
+        return [_row(node, "consumer", name, member) for member in members]
 
     return [row for part in await each(names, one_group) for row in part]
 
 
 def _row(
-    node: ServerNode, kind: str, group: str, one: Connection | ProducerInfo
+    node: ServerNode, kind: str, group: str, client: Connection | ProducerInfo
 ) -> ClientConnection:
     address, heard_ms = (
-        (one.remote_ip, one.last_update_timestamp)
-        if isinstance(one, ProducerInfo)
-        else (one.client_addr, 0)
+        (client.remote_ip, client.last_update_timestamp)
+        if isinstance(client, ProducerInfo)
+        else (client.client_addr, 0)
     )
     return ClientConnection(
         broker=node.broker,
         kind=kind,
         group=group,
-        client_id=one.client_id or "",
+        client_id=client.client_id or "",
         client_address=(address or "").lstrip("/"),
-        language=one.language.name if one.language is not None else "",
-        version=one.version,
+        language=client.language.name if client.language is not None else "",
+        version=client.version,
         last_heartbeat_ms=heard_ms,
     )

@@ -51,8 +51,10 @@ async def broker_consume_stats(call: Call, *, where: Where, min_lag: int, order:
     admin = await call.admin()
     nodes = await masters(admin, where, every=True)
     answers = Answers(call)
-    told = await answers.each(nodes, lambda at: admin.broker_consume_stats(at.address, order=order))
-    # Java's total counts what its rows leave out, too, so that the layout needs all of them.
+    stats_by_node = await answers.each(
+        nodes, lambda at: admin.broker_consume_stats(at.address, order=order)
+    )
+    # Java's total also counts queues without rows, so the layout needs all of them.
     leaves_out = not call.settings.compat
     rows = [
         GroupQueue.of(
@@ -64,7 +66,7 @@ async def broker_consume_stats(call: Call, *, where: Where, min_lag: int, order:
             lag=at.broker_offset - at.consumer_offset,
             last_consumed_ms=at.last_timestamp,
         )
-        for _, answer in told
+        for _, answer in stats_by_node
         for table in answer.consume_stats_list
         for group, parts in table.items()
         for part in parts

@@ -49,7 +49,7 @@ async def demote(
     numbers = await admin.broker_runtime(address)
     name = numbers.get("haBrokerName", "")
     taken = {node.broker_id for node in await all_brokers(admin) if node.broker == name}
-    free = next(one for one in range(1, len(taken) + 2) if one not in taken)
+    free = next(candidate for candidate in range(1, len(taken) + 2) if candidate not in taken)
     number = broker_id or free
     cut = ", and cut the records that only it has" if cut_tail else ""
     await call.confirm(f"make {address} slave {number} of {name or 'its name'}{cut}?")

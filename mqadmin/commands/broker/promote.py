@@ -73,24 +73,24 @@ async def promote(call: Call, *, slave: str, role: Role | None, force: bool) -> 
     )
 
 
-async def _choose(admin: Admin, wanted: str) -> tuple[ServerNode, list[ServerNode]]:
+async def _choose(admin: Admin, name: str) -> tuple[ServerNode, list[ServerNode]]:
     """Return the slave that is meant, and the other slaves of its name."""
     slaves = [node for node in await all_brokers(admin) if node.broker_id != MASTER]
-    here = [node for node in slaves if wanted in (node.broker, node.address)]
-    if not here and ":" in wanted:
-        return ServerNode("", wanted, 1, wanted), []
+    here = [node for node in slaves if name in (node.broker, node.address)]
+    if not here and ":" in name:
+        return ServerNode("", name, 1, name), []
     if not here:
-        raise ItemNotFound(
-            f"slave {wanted!r} not found", hint="`mqadmin ha status` lists the slaves"
-        )
+        raise ItemNotFound(f"slave {name!r} not found", hint="`mqadmin ha status` lists the slaves")
     if len(here) > 1:
         addresses = "|".join(node.address for node in here)
         raise Usage(
-            f"broker {wanted} has several slaves", hint=f"give the address of one: {addresses}"
+            f"broker {name} has several slaves", hint=f"give the address of one: {addresses}"
         )
-    one = here[0]
-    same = [node for node in slaves if (node.cluster, node.broker) == (one.cluster, one.broker)]
-    return one, [node for node in same if node != one]
+    broker = here[0]
+    same = [
+        node for node in slaves if (node.cluster, node.broker) == (broker.cluster, broker.broker)
+    ]
+    return broker, [node for node in same if node != broker]
 
 
 async def _log_end(admin: Admin, node: ServerNode) -> int:

@@ -35,7 +35,7 @@ async def set_read_ahead(call: Call, *, mode: Literal["normal", "random"], where
     admin = await call.admin()
     nodes = await brokers_and_slaves(admin, where)
     steps = await plan([ReadAhead(admin, node, ()) for node in nodes], lambda _: mode == NORMAL)
-    done = await carry_out(call, steps, title=f"broker read-ahead {mode}")
+    results = await carry_out(call, steps, title=f"broker read-ahead {mode}")
     names = {True: NORMAL, False: RANDOM, None: None}
     rows = [
         StorageChange.of(
@@ -44,6 +44,6 @@ async def set_read_ahead(call: Call, *, mode: Literal["normal", "random"], where
             mode=names[step.value],
             was=names[step.step.old],
         )
-        for step in done
+        for step in results
     ]
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))

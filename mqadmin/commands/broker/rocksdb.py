@@ -93,9 +93,9 @@ async def check_queues(
         QueueCheckRow(
             node.broker,
             node.address,
-            STATUSES[found.check_status],
-            found.check_result or "the broker writes the result to its log",
+            STATUSES[answer.check_status],
+            answer.check_result or "the broker writes the result to its log",
         )
-        for node, found in said
+        for node, answer in said
     ]
     return Outcome(rows, exit_code=answers.exit_code)

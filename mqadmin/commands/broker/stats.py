@@ -102,15 +102,23 @@ async def _spans(admin: "Admin", node: ServerNode, name: str, key: str | None) -
             cluster = (await admin.broker_config(node.address)).get("brokerClusterName", "")
         key = cluster
     try:
-        found = await admin.broker_stats(node.address, name, key)
+        data = await admin.broker_stats(node.address, name, key)
     except BrokerRefused as error:
         if error.code != ResponseCode.SYSTEM_ERROR:
             raise
-        # A broker says so when nothing was counted.
+        # A broker answers like this if nothing was counted.
         return []
-    spans = (("minute", found.stats_minute), ("hour", found.stats_hour), ("day", found.stats_day))
+    spans = (("minute", data.stats_minute), ("hour", data.stats_hour), ("day", data.stats_day))
     return [
-        StatsSpan(node.broker, name, key, span, one.sum, round(one.tps, 4), round(one.avgpt, 4))
-        for span, one in spans
-        if one is not None
+        StatsSpan(
+            node.broker,
+            name,
+            key,
+            span,
+            figures.sum,
+            round(figures.tps, 4),
+            round(figures.avgpt, 4),
+        )
+        for span, figures in spans
+        if figures is not None
     ]

@@ -35,13 +35,13 @@ async def switch_timer_engine(
     admin = await call.admin()
     nodes = await masters(admin, where)
     steps = await plan([TimerEngine(admin, node, ()) for node in nodes], lambda _: engine)
-    done = await carry_out(
+    results = await carry_out(
         call,
         steps,
         title=f"broker timer-engine {engine}",
         question=f"switch the timer of {len(nodes)} broker(s) to {engine}?",
     )
     rows = [
-        StorageChange.of(step, master=None, mode=step.value, was=step.step.old) for step in done
+        StorageChange.of(step, master=None, mode=step.value, was=step.step.old) for step in results
     ]
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))

@@ -55,29 +55,29 @@ async def change_write_perm(call: Call, broker: str, *, writable: bool) -> Outco
     changed: dict[str, int] = {}
     targets = [WritePerm(admin, node, (broker,), changed) for node in await namesrvs(call)]
     verb = "add" if writable else "wipe"
-    done = await carry_out(
+    results = await carry_out(
         call,
         await plan(targets, choose),
         title=f"broker write-perm {verb} {broker}",
         question=None if writable else f"stop producers from writing to broker {broker}?",
     )
     if call.settings.compat and not call.dry_run:
-        # Java's tool prints how many topics there are, which only the answer to a write says.
-        for one in done:
-            if one.result == UNCHANGED:
-                await one.target.write(writable)
-    if call.dry_run and any(one.result == WOULD_CHANGE for one in done):
-        changed |= await _topic_counts(admin, broker, [one.address for one in done])
+        # Java's tool prints the number of topics, which only the answer to a write contains.
+        for result in results:
+            if result.result == UNCHANGED:
+                await result.target.write(writable)
+    if call.dry_run and any(result.result == WOULD_CHANGE for result in results):
+        changed |= await _topic_counts(admin, broker, [result.address for result in results])
     rows = [
         WritePermChange.of(
-            one,
+            result,
             broker=broker,
-            namesrv=one.address,
-            was_writable=one.step.old,
-            writable=one.value,
-            topics=changed.get(one.address, 0),
+            namesrv=result.address,
+            was_writable=result.step.old,
+            writable=result.value,
+            topics=changed.get(result.address, 0),
         )
-        for one in done
+        for result in results
     ]
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
 
@@ -85,7 +85,7 @@ async def change_write_perm(call: Call, broker: str, *, writable: bool) -> Outco
 async def _topic_counts(admin: "Admin", broker: str, namesrvs: Sequence[str]) -> dict[str, int]:
     """Return how many topics each name server has on a broker: those that a change goes through.
 
-    The broker registers all of its topics. One that does not answer is counted at no name server.
+    The broker registers all of its topics. If it does not answer, no topics are counted.
     """
     for node in await masters(admin, Where(broker=broker), every=True):
         try:

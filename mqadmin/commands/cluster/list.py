@@ -81,17 +81,17 @@ async def list_clusters(call: Call, *, cluster: str | None, totals: bool) -> Out
     rows = [
         BrokerRow.of(
             node,
-            **fields_of_both(told),
-            in_tps=told.average("putTps"),
-            out_tps=told.average("getTransferedTps", "getTransferredTps"),
-            send_queue_size=told.number("sendThreadPoolQueueSize"),
-            send_wait_ms=told.number("sendThreadPoolQueueHeadWaitTimeMills"),
-            pull_queue_size=told.number("pullThreadPoolQueueSize"),
-            pull_wait_ms=told.number("pullThreadPoolQueueHeadWaitTimeMills"),
-            earliest_ms=told.number("earliestMessageTimeStamp") or 0,
+            **fields_of_both(counts),
+            in_tps=counts.average("putTps"),
+            out_tps=counts.average("getTransferedTps", "getTransferredTps"),
+            send_queue_size=counts.number("sendThreadPoolQueueSize"),
+            send_wait_ms=counts.number("sendThreadPoolQueueHeadWaitTimeMills"),
+            pull_queue_size=counts.number("pullThreadPoolQueueSize"),
+            pull_wait_ms=counts.number("pullThreadPoolQueueHeadWaitTimeMills"),
+            earliest_ms=counts.number("earliestMessageTimeStamp") or 0,
             now_ms=call.now_ms(),
         )
-        for node, told in await ask_counts(admin, nodes)
+        for node, counts in await ask_counts(admin, nodes)
     ]
     silent = [row for row in rows if row.error is not None]
     return Outcome(

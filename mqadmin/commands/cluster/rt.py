@@ -23,12 +23,12 @@ from mqclient.producer.producer import Producer
 from mqclient.producer.producer_settings import ProducerSettings
 
 LOG_ZONE: Final = timedelta(hours=8)
-"""Lines of ``--log`` tell the time in GMT+8, wherever they are written."""
+"""Lines of ``--log`` have times in GMT+8 everywhere."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundTrip(Row):
-    """One broker; ms from sending to its answer, None where none came."""
+    """One broker; ms from sending to its answer, None without an answer."""
 
     cluster: str
     broker: str
@@ -94,16 +94,16 @@ async def cluster_rt(
     """
     nodes = await masters(await call.admin(), Where(cluster=cluster), every=True)
     if call.dry_run:
-        told = f"{count + 1} messages of {size} bytes"
+        plan = f"{count + 1} messages of {size} bytes"
         return Outcome(
-            [RoundTrip.of(at, sent=count, result=WOULD_CHANGE, remark=told) for at in nodes]
+            [RoundTrip.of(node, sent=count, result=WOULD_CHANGE, remark=plan) for node in nodes]
         )
-    # A send that is tried again would measure the pauses as well.
+    # With retries, the pauses between them would be measured as well.
     at_once = ProducerSettings(retry_backoff_ms=0)
     producer = Producer(await call.client(), "TOOLS_PRODUCER", at_once)
 
     async def measured() -> AsyncIterator[RoundTrip]:
-        # Brokers are measured one after the other, since they would slow each other down here.
+        # Brokers are measured one after the other, because they would slow each other down.
         for node in nodes:
             yield await _measure(producer, node, count=count, size=size)
 
@@ -126,9 +126,9 @@ async def cluster_rt(
 
 
 def _log_line(row: RoundTrip, *, room: str, now_ms: int) -> LogLine:
-    at = datetime.fromtimestamp(now_ms / 1000, UTC) + LOG_ZONE
+    log_time = datetime.fromtimestamp(now_ms / 1000, UTC) + LOG_ZONE
     took = "NaN" if row.rt_ms is None else f"{row.rt_ms:.0f}"
-    return LogLine(f"{at:%Y-%m-%d %H:%M:%S}|{room}|{row.cluster}|{row.broker}|{took}")
+    return LogLine(f"{log_time:%Y-%m-%d %H:%M:%S}|{room}|{row.cluster}|{row.broker}|{took}")
 
 
 async def _measure(producer: Producer, node: ServerNode, *, count: int, size: int) -> RoundTrip:
@@ -139,7 +139,7 @@ async def _measure(producer: Producer, node: ServerNode, *, count: int, size: in
     for number in range(count + 1):
         try:
             queues = await producer.queues(node.broker)
-            queue = next(one for one in queues if one.broker_name == node.broker)
+            queue = next(each for each in queues if each.broker_name == node.broker)
             start = now()
             await producer.send(message, queue=queue)
         except (ClientError, StopIteration) as error:

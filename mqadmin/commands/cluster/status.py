@@ -61,14 +61,14 @@ async def cluster_status(call: Call, *, cluster: str | None) -> Outcome:
     rows = [
         BrokerStatus.of(
             node,
-            **fields_of_both(told),
-            started_ms=told.number("bootTimestamp") or 0,
-            behind_bytes=told.number("dispatchBehindBytes"),
-            send_queue=told.number("sendThreadPoolQueueSize"),
-            send_queue_wait_ms=told.number("sendThreadPoolQueueHeadWaitTimeMills"),
-            earliest_store_ms=told.number("earliestMessageTimeStamp") or 0,
+            **fields_of_both(counts),
+            started_ms=counts.number("bootTimestamp") or 0,
+            behind_bytes=counts.number("dispatchBehindBytes"),
+            send_queue=counts.number("sendThreadPoolQueueSize"),
+            send_queue_wait_ms=counts.number("sendThreadPoolQueueHeadWaitTimeMills"),
+            earliest_store_ms=counts.number("earliestMessageTimeStamp") or 0,
         )
-        for node, told in await ask_counts(admin, nodes)
+        for node, counts in await ask_counts(admin, nodes)
     ]
     is_whole = all(row.error is None for row in rows)
     return Outcome(rows, exit_code=0 if is_whole else PARTLY)

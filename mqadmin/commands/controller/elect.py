@@ -25,8 +25,8 @@ class ElectionRow(Row):
     """The master of a group before and after; ``members`` has the addresses by id.
 
     With --unclean: ``lost_size_most`` is the size in bytes of what the broker lacks, of which
-    ``lost_size_least`` was surely acknowledged; ``lost_count`` are messages, the first of them
-    stored at ``lost_since_ms``; ``unseen`` is what could not be looked at. None: not known.
+    ``lost_size_least`` was certainly acknowledged; ``lost_count`` is the number of messages, the
+    first stored at ``lost_since_ms``; ``unseen`` is what could not be examined. None: unknown.
     """
 
     cluster: str
@@ -101,11 +101,11 @@ async def elect(
     loss = await _loss(call, before, broker_id) if unclean else None
     lost = f" ({loss.text}, and that is lost)" if loss is not None else ""
     await call.confirm(f"make broker {broker_id} the master of {group}{lost}?")
-    told, members = ElectMasterResponse(), None
+    elected, members = ElectMasterResponse(), None
 
     async def ask() -> str | None:
-        nonlocal told, members
-        told, members = await admin.elect_master(
+        nonlocal elected, members
+        elected, members = await admin.elect_master(
             address, cluster=cluster, broker_name=group, broker_id=broker_id, is_unclean=unclean
         )
         return None
@@ -117,10 +117,10 @@ async def elect(
         cluster=cluster,
         broker=group,
         old_master_id=before.master_broker_id,
-        master_id=told.master_broker_id,
-        master_address=told.master_address,
-        master_epoch=told.master_epoch,
-        in_sync_set_epoch=told.sync_state_set_epoch,
+        master_id=elected.master_broker_id,
+        master_address=elected.master_address,
+        master_epoch=elected.master_epoch,
+        in_sync_set_epoch=elected.sync_state_set_epoch,
         result=result,
         remark=remark,
         members=dict(members.broker_addrs) if members else {},
@@ -134,7 +134,7 @@ async def elect(
 
 
 async def _loss(call: Call, info: ReplicasInfo, broker_id: int) -> LossEstimate | None:
-    """Return what an election outside the in-sync set loses, and say what cannot be seen."""
+    """Return what an election outside the in-sync set loses, with what could not be examined."""
     admin = await call.admin()
     logs = await replica_logs(admin, info)
     candidate = next(log for log in logs if log.broker_id == broker_id)

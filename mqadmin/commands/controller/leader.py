@@ -15,7 +15,7 @@ from mqclient.errors import ClientError
 
 @dataclass(frozen=True, slots=True)
 class ControllerRow(Row):
-    """What one controller says of who leads."""
+    """The answer of one controller about the leader."""
 
     address: str
     is_leader: bool | None = None
@@ -42,16 +42,16 @@ async def controller_leader(call: Call, *, controller: str | None) -> Outcome:
     rows = []
     for address in await controllers(call, controller):
         try:
-            told = await admin.controller_metadata(address)
+            metadata = await admin.controller_metadata(address)
         except ClientError as error:
             rows.append(ControllerRow(address, remark=str(error)))
             continue
         rows.append(
             ControllerRow.of(
-                told,
+                metadata,
                 address=address,
-                leader_id=told.controller_leader_id,
-                leader_address=told.controller_leader_address,
+                leader_id=metadata.controller_leader_id,
+                leader_address=metadata.controller_leader_address,
             )
         )
     results = [UNREACHABLE if row.remark else "" for row in rows]

@@ -62,18 +62,18 @@ async def list_dead_letters(call: Call, *, group: str | None, all_: bool) -> Out
         if topic.startswith(DLQ_PREFIX) and group in (None, topic.removeprefix(DLQ_PREFIX))
     ]
     answers = Answers(call)
-    found = await each(topics, partial(_rows, admin, answers))
-    told = [row for rows in found for row in rows if all_ or row.message_count]
-    return Outcome(told, exit_code=answers.exit_code)
+    rows_by_topic = await each(topics, partial(_rows, admin, answers))
+    shown = [row for rows in rows_by_topic for row in rows if all_ or row.message_count]
+    return Outcome(shown, exit_code=answers.exit_code)
 
 
 def _stored(call: Call, only: str | None) -> Iterator[DeadLetters]:
-    from mqadmin.store.offline import queue_topics, stored_queues
+    from mqadmin.store_access.stored_rows import queue_topics, stored_queues
 
     for topic in queue_topics(call):
         if topic.startswith(DLQ_PREFIX) and only in (None, topic.removeprefix(DLQ_PREFIX)):
             queues = stored_queues(call, topic)
-            last_ms = max(one.last_updated_ms for one in queues)
+            last_ms = max(queue.last_updated_ms for queue in queues)
             yield _row(topic, None, queues, last_ms=last_ms)
 
 
@@ -81,12 +81,12 @@ async def _rows(admin: "Admin", answers: Answers, topic: str) -> list[DeadLetter
     try:
         stats = await admin.topic_stats(topic, on_silent=answers.miss)
     except NoRoute:
-        # It was deleted since it was listed.
+        # It has been deleted since it was listed.
         return []
     rows = []
     for broker in sorted({queue.broker_name for queue in stats}):
-        ends = [one for queue, one in stats.items() if queue.broker_name == broker]
-        last_ms = max(one.last_update_timestamp for one in ends)
+        ends = [end for queue, end in stats.items() if queue.broker_name == broker]
+        last_ms = max(end.last_update_timestamp for end in ends)
         rows.append(_row(topic, broker, ends, last_ms=last_ms))
     return rows
 
@@ -97,9 +97,9 @@ def _row(
     return DeadLetters(
         group=topic.removeprefix(DLQ_PREFIX),
         broker=broker,
-        message_count=sum(one.max_offset - one.min_offset for one in ends),
-        min_offset=min(one.min_offset for one in ends),
-        max_offset=max(one.max_offset for one in ends),
+        message_count=sum(end.max_offset - end.min_offset for end in ends),
+        min_offset=min(end.min_offset for end in ends),
+        max_offset=max(end.max_offset for end in ends),
         last_ms=last_ms,
         topic=topic,
     )

@@ -3,8 +3,8 @@
     %DLQ%group --> %RETRY%group     only this group gets them, under their first topic
                --> --to TOPIC       every group of that topic gets them
 
-Rule: the dead letters stay where they are; a second run sends them a second time, so each row
-tells the id that was sent, and ``--from`` takes up where a run ended.
+Rule: the dead letters stay where they are, so a second run sends them again; each row has the id
+that was sent, and ``--from`` continues where a run ended.
 """
 
 from collections.abc import AsyncIterator
@@ -16,7 +16,7 @@ from mqadmin.cli.declare import Call, Outcome, Row, command
 from mqadmin.cli.decorators import rate_option
 from mqadmin.cli.types import GROUP, TOPIC
 from mqadmin.errors import ItemNotFound
-from mqadmin.messages.broker_reader import read
+from mqadmin.messages.broker_reader import read_spans
 from mqadmin.messages.browse import MessageQuery
 from mqadmin.messages.dead_letters import (
     DeadLetterOptions,
@@ -86,21 +86,24 @@ async def resend_dead_letters(
     Raises:
         ItemNotFound: no dead letter matches, or the group has none.
     """
-    found = await _wanted(call, letters)
-    if not found:
+    messages = await _wanted(call, letters)
+    if not messages:
         raise ItemNotFound(
             f"group {letters.group} has no matching dead letter",
             hint="`dead-letter show` lists them",
         )
     if call.dry_run:
         return Outcome(
-            [not_sent(one, _target(letters.group, into, one), status=WOULD_CHANGE) for one in found]
+            [
+                not_sent(message, _target(letters.group, into, message), status=WOULD_CHANGE)
+                for message in messages
+            ]
         )
     where = into or f"group {letters.group} alone"
-    await call.confirm(f"send {len(found)} dead letters of group {letters.group} to {where}?")
+    await call.confirm(f"send {len(messages)} dead letters of group {letters.group} to {where}?")
     tally = ResendCount()
     sender = Producer(await call.client(), producer)
-    targets = [(one, _target(letters.group, into, one)) for one in found]
+    targets = [(message, _target(letters.group, into, message)) for message in messages]
     sent = _send(sender, letters.group, targets, tally, pace=RateLimit(rate))
     return Outcome(sent, exit_code=tally.exit_code)
 
@@ -108,13 +111,13 @@ async def resend_dead_letters(
 async def _wanted(call: Call, letters: DeadLetterOptions) -> list[MessageExt]:
     wish = MessageQuery(topic=topic_of(letters.group), filter=letters.filter(call.now_ms()))
     consumer, spans = await letter_parts(call, wish, letters.group)
-    found: list[MessageExt] = []
-    async for message in read(consumer, spans, wish.filter):
-        if letters.limit is not None and len(found) >= letters.limit:
+    messages: list[MessageExt] = []
+    async for message in read_spans(consumer, spans, wish.filter):
+        if letters.limit is not None and len(messages) >= letters.limit:
             break
         if letters.wants(message):
-            found.append(message)
-    return found
+            messages.append(message)
+    return messages
 
 
 def _target(group: str, into: str | None, message: MessageExt) -> str:
@@ -128,16 +131,16 @@ def _target(group: str, into: str | None, message: MessageExt) -> str:
 async def _send(
     producer: Producer,
     group: str,
-    found: list[tuple[MessageExt, str]],
+    messages: list[tuple[MessageExt, str]],
     tally: ResendCount,
     *,
     pace: RateLimit,
 ) -> AsyncIterator[Row]:
-    for message, target in found:
+    for message, target in messages:
         await pace.turn()
         system = {}
         if target.startswith(RETRY_PREFIX):
-            # Consumers show a retried message under this topic, and to its listener only.
+            # Consumers deliver a retried message under this topic, and only to its listener.
             system = {
                 RETRY_TOPIC: origin_topic(message) or topic_of(group),
                 ORIGIN_MESSAGE_ID: message.properties.get(ORIGIN_MESSAGE_ID, message.offset_msg_id),

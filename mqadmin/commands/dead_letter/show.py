@@ -9,7 +9,7 @@ from itertools import islice
 
 from mqadmin.cli.declare import Call, Needs, Outcome, Row, command
 from mqadmin.cli.decorators import no_bodies_option
-from mqadmin.messages.broker_reader import QueueSpan, read
+from mqadmin.messages.broker_reader import QueueSpan, read_spans
 from mqadmin.messages.browse import MessageQuery, stored_rows
 from mqadmin.messages.dead_letters import (
     DeadLetterOptions,
@@ -52,9 +52,11 @@ async def show_dead_letters(call: Call, *, letters: DeadLetterOptions, no_body: 
 
 
 def _stored(call: Call, letters: DeadLetterOptions, wish: MessageQuery) -> Iterator[Row]:
-    wanted = replace(wish.filter, topic=wish.topic)
-    found = (row for row in stored_rows(call, replace(wish, filter=wanted)) if letters.wants(row))
-    for row in islice(found, letters.limit):
+    record_filter = replace(wish.filter, topic=wish.topic)
+    rows = (
+        row for row in stored_rows(call, replace(wish, filter=record_filter)) if letters.wants(row)
+    )
+    for row in islice(rows, letters.limit):
         yield letter_of(letters.group, row)
 
 
@@ -66,7 +68,7 @@ async def _rows(
     wish: MessageQuery,
 ) -> AsyncIterator[Row]:
     left = letters.limit
-    async for message in read(consumer, spans, wish.filter):
+    async for message in read_spans(consumer, spans, wish.filter):
         if left == 0:
             return
         if letters.wants(message):

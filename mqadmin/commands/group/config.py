@@ -27,7 +27,7 @@ async def group_config(call: Call, *, group: str) -> Outcome:
     """
     admin = await call.admin()
     nodes = await masters(admin, every=True)
-    tables = await asyncio.gather(*(admin.subscription_groups(at.address) for at in nodes))
+    tables = await asyncio.gather(*(admin.subscription_groups(node.address) for node in nodes))
     rows = [
         GroupSettings.of(
             table.groups[group],

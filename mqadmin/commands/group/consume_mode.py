@@ -58,7 +58,7 @@ async def get_consume_mode(
     admin = await call.admin()
     nodes = await masters(admin, where, every=True)
     answers = Answers(call)
-    tables = await answers.each(nodes, lambda at: admin.message_request_modes(at.address))
+    tables = await answers.each(nodes, lambda node: admin.message_request_modes(node.address))
     rows = [
         ConsumeModeRow(
             name,
@@ -120,20 +120,20 @@ async def set_consume_mode(
     """
     admin = await call.admin()
     nodes = await masters(admin, where)
-    wanted = ConsumeMode(mode, share_queues)
+    consume_mode = ConsumeMode(mode, share_queues)
     steps = await plan(
-        [ConsumeModeTarget(admin, node, (group, topic)) for node in nodes], lambda _: wanted
+        [ConsumeModeTarget(admin, node, (group, topic)) for node in nodes], lambda _: consume_mode
     )
-    done = await carry_out(call, steps, title=f"group consume-mode set {group} {topic}")
+    results = await carry_out(call, steps, title=f"group consume-mode set {group} {topic}")
     rows = [
         ConsumeModeChange.of(
-            one,
+            result,
             group=group,
             topic=topic,
-            mode=one.value.mode if one.value else None,
-            share_queues=one.value.share_queues if one.value else None,
-            was=one.step.old.mode if one.step.old else None,
+            mode=result.value.mode if result.value else None,
+            share_queues=result.value.share_queues if result.value else None,
+            was=result.step.old.mode if result.step.old else None,
         )
-        for one in done
+        for result in results
     ]
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))

@@ -48,8 +48,8 @@ class SourceGroup:
     """A group in the cluster that it is copied from.
 
     Attributes:
-        settings: those of the first broker that has some; None where no broker does.
-        offsets: by topic, those of its own topics left out.
+        settings: those of the first broker that has them; None if no broker has.
+        offsets: by topic, without those of its own topics.
         own_topics: the retry and dead-letter topics that were left out.
     """
 
@@ -119,19 +119,22 @@ async def copy_group(
     check_group_name(group)
     there, here = elsewhere(call, source), call if target is None else elsewhere(call, target)
     admin = await here.admin()
-    found = await _source_group(await there.admin(), group, topic)
-    wanted: OffsetsByGroup = {}
-    for name, offsets in found.offsets.items():
+    source_group = await _source_group(await there.admin(), group, topic)
+    offsets_by_group: OffsetsByGroup = {}
+    for name, offsets in source_group.offsets.items():
         if by == "queue":
             renamed = dict(brokers)
-            spots = {(renamed.get(at, at), number): one for (at, number), one in offsets.items()}
+            spots = {
+                (renamed.get(broker, broker), number): offset
+                for (broker, number), offset in offsets.items()
+            }
         else:
             spots = await _by_time(admin, name, await _first_unread_ms(there, name, offsets))
-        wanted[group, name] = spots
+        offsets_by_group[group, name] = spots
     nodes = await masters(admin, every=True)
-    done = await store_offsets(
+    rows = await store_offsets(
         here,
-        wanted,
+        offsets_by_group,
         groups=[group],
         addresses=[node.address for node in nodes],
         title=f"group copy {group}",
@@ -139,39 +142,40 @@ async def copy_group(
         missing="no such queue in this cluster",
         clamp=clamp,
     )
-    notes, is_whole = await _create(here, group, found.settings, nodes)
-    if found.own_topics:
+    notes, is_whole = await _create(here, group, source_group.settings, nodes)
+    if source_group.own_topics:
         notes.append(
             "left out, because its messages stay in the other cluster: "
-            f"{', '.join(found.own_topics)}"
+            f"{', '.join(source_group.own_topics)}"
         )
-    exit_code = done.exit_code if is_whole else done.exit_code or PARTLY
-    return replace(done, notes=(*done.notes, *notes), exit_code=exit_code)
+    exit_code = rows.exit_code if is_whole else rows.exit_code or PARTLY
+    return replace(rows, notes=(*rows.notes, *notes), exit_code=exit_code)
 
 
 async def _create(
     here: Call, group: str, settings: SubscriptionGroup | None, nodes: Sequence[ServerNode]
 ) -> tuple[list[str], bool]:
-    """Create a group where it is missing; return what to say of it, and whether all went well."""
+    """Create a group where it is missing; return notes, and whether all went well."""
     if settings is None:
         return [f"group {group} has no settings in the other cluster; none were copied"], True
     admin = await here.admin()
     steps = await plan(
-        [GroupTarget(admin, at, (group,)) for at in nodes], lambda old: old or settings
+        [GroupTarget(admin, node, (group,)) for node in nodes], lambda old: old or settings
     )
     made = await carry_out(here, steps, title=f"group copy {group}")
     notes = [
-        f"group {group} on {one.broker}: {one.result}" + (f", {one.remark}" if one.remark else "")
-        for one in made
-        if one.step.is_write or one.remark
+        f"group {group} on {result.broker}: {result.result}"
+        + (f", {result.remark}" if result.remark else "")
+        for result in made
+        if result.step.is_write or result.remark
     ]
-    return notes, not any(one.result in (REFUSED, UNREACHABLE) for one in made)
+    return notes, not any(result.result in (REFUSED, UNREACHABLE) for result in made)
 
 
 async def _source_group(admin: "Admin", group: str, topics: tuple[str, ...]) -> SourceGroup:
     nodes = await masters(admin, every=True)
     tables = await asyncio.gather(*(admin.subscription_groups(node.address) for node in nodes))
-    settings = next((one.groups[group] for one in tables if group in one.groups), None)
+    settings = next((table.groups[group] for table in tables if group in table.groups), None)
     addresses = {node.broker: node.address for node in nodes}
     offsets = await offsets_of(admin, group, addresses, topics)
     own = tuple(sorted(name for name in offsets if name.startswith(OWN_TOPICS)))
@@ -180,7 +184,7 @@ async def _source_group(admin: "Admin", group: str, topics: tuple[str, ...]) -> 
 
 
 async def _first_unread_ms(there: Call, topic: str, offsets: QueueOffsets) -> int | None:
-    """Return the store time of the first message that is unread; None where all is read."""
+    """Return the store time of the first unread message; None if all are read."""
     consumer = PullConsumer(await there.client(), TOOLS_GROUP)
     firsts = await asyncio.gather(
         *(
@@ -192,7 +196,7 @@ async def _first_unread_ms(there: Call, topic: str, offsets: QueueOffsets) -> in
 
 
 async def _by_time(admin: "Admin", topic: str, time_ms: int | None) -> dict[tuple[str, int], int]:
-    """Return where each queue of a topic here has a time; its end where all is read there."""
+    """Return the offset at a time in each queue of a topic here; its end if all is read there."""
     route = await admin.topic_route(topic)
     queues = routes.subscribe_queues(topic, route)
     if time_ms is None:

@@ -54,5 +54,5 @@ async def create_group(
         "retry_max_times": retry_max,
         "retry_queue_nums": retry_queues,
     }
-    wanted = GroupUpdate(base=SubscriptionGroup(group), named=named)
-    return await change_groups(call, [wanted], where=where, update=False, create=True)
+    group_update = GroupUpdate(base=SubscriptionGroup(group), named=named)
+    return await change_groups(call, [group_update], where=where, update=False, create=True)

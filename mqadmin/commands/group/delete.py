@@ -1,12 +1,12 @@
-"""``group delete``: remove a consumer group and, where that is asked for, what it leaves behind.
+"""``group delete``: remove a consumer group and, on request, what it leaves behind.
 
     settings          always
     offsets           --offsets
     retry, dead letter topic   --topics, on brokers and name servers
 
 Requests on each master: GET_ALL_SUBSCRIPTIONGROUP_CONFIG, GET_ALL_CONSUMER_OFFSET,
-GET_CONSUMER_LIST_BY_GROUP, DELETE_SUBSCRIPTIONGROUP; with --topics DELETE_TOPIC_IN_BROKER and
-DELETE_TOPIC_IN_NAMESRV too.
+GET_CONSUMER_LIST_BY_GROUP, DELETE_SUBSCRIPTIONGROUP; with --topics also DELETE_TOPIC_IN_BROKER and
+DELETE_TOPIC_IN_NAMESRV.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ LEFT_BEHIND = (RETRY_PREFIX, DLQ_PREFIX)
 
 @dataclass(frozen=True, slots=True)
 class GroupRemoval(Row):
-    """What became of the group, or one of its topics, at one server."""
+    """The result for the group, or one of its topics, at one server."""
 
     kind: str
     name: str
@@ -88,7 +88,8 @@ async def delete_group(
     if all(step.verdict == NOT_FOUND for step in groups):
         if call.deletes_as_java:
             missing = [
-                GroupRemoval("group", group, at.broker, at.address, NOT_FOUND, None) for at in nodes
+                GroupRemoval("group", group, node.broker, node.address, NOT_FOUND, None)
+                for node in nodes
             ]
             return Outcome(missing, exit_code=ItemNotFound.exit_code)
         raise ItemNotFound(f"no broker has group {group}", hint="`group list` shows them")
@@ -99,7 +100,7 @@ async def delete_group(
     online = len({member for part in members for member in part})
     if call.dry_run and online:
         call.warn(f"{online} member(s) of group {group} are online")
-    done = await carry_out(
+    results = await carry_out(
         call,
         steps,
         title=f"group delete {group}",
@@ -108,8 +109,11 @@ async def delete_group(
         + (f", while {online} member(s) are online?" if online else "?"),
         in_order=True,
     )
-    rows = [GroupRemoval.of(one, name=one.target.names[0], server=one.broker) for one in done]
-    # What was not sent after a refusal does not count as done.
+    rows = [
+        GroupRemoval.of(result, name=result.target.names[0], server=result.broker)
+        for result in results
+    ]
+    # Requests that were not sent after a refusal do not count as done.
     sent = [row.result for row in rows if row.result != UNCHANGED]
     return Outcome(rows, exit_code=exit_code_of(sent))
 
@@ -131,7 +135,7 @@ async def _topics(
 
 async def _offsets(admin: "Admin", group: str, nodes: list[ServerNode]) -> list[SavedState]:
     """Return every offset of the group as the journal keeps it."""
-    tables = await asyncio.gather(*(admin.all_consumer_offsets(at.address) for at in nodes))
+    tables = await asyncio.gather(*(admin.all_consumer_offsets(node.address) for node in nodes))
     return [
         OffsetTarget(admin, node, (group, topic, str(queue_id))).saved(offset)
         for node, table in zip(nodes, tables, strict=True)

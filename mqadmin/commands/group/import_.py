@@ -41,9 +41,14 @@ async def import_groups(call: Call, *, file: Path, where: Where) -> Outcome:
         BadCall: a name is not allowed for a group.
         ItemNotFound: the cluster or broker does not exist.
     """
-    groups = entries_of(call, file, SubscriptionGroup.from_json, name=lambda one: one.group_name)
-    wanted = [
+    groups = entries_of(
+        call,
+        file,
+        SubscriptionGroup.from_json,
+        name=lambda group_settings: group_settings.group_name,
+    )
+    updates = [
         GroupUpdate(base=group, named={name: getattr(group, name) for name in SETTINGS})
         for group in groups
     ]
-    return await change_groups(call, wanted, where=where, update=True, create=True)
+    return await change_groups(call, updates, where=where, update=True, create=True)

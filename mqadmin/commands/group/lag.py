@@ -68,24 +68,24 @@ async def summaries(admin: "Admin", nodes: list[ServerNode]) -> AsyncIterator[Gr
     """Yield a row for each group."""
     topics = sorted(await admin.topic_list())
     groups = [name.removeprefix(RETRY_PREFIX) for name in topics if name.startswith(RETRY_PREFIX)]
-    async for row in bounded_gather(groups, lambda one: _summary(admin, nodes, one)):
+    async for row in bounded_gather(groups, lambda group: _summary(admin, nodes, group)):
         yield row
 
 
 async def _summary(admin: "Admin", nodes: list[ServerNode], group: str) -> GroupSummary:
-    stats = await asyncio.gather(*(admin.consume_stats(at.address, group) for at in nodes))
-    told = await asyncio.gather(*(connection(admin, at, group) for at in nodes))
-    found = next((one for one in told if one is not None), None)
-    members = found.connection_set if found is not None else []
-    queues = [at for one in stats for at in one.offset_table.values()]
+    stats = await asyncio.gather(*(admin.consume_stats(node.address, group) for node in nodes))
+    connections = await asyncio.gather(*(connection(admin, node, group) for node in nodes))
+    body = next((each for each in connections if each is not None), None)
+    members = body.connection_set if body is not None else []
+    queues = [wrapper for table in stats for wrapper in table.offset_table.values()]
     return GroupSummary(
         group=group,
         members=len(members),
-        version=min((one.version for one in members), default=None),
-        consume_type=found.consume_type.name if found and found.consume_type else None,
-        message_model=found.message_model.name if found and found.message_model else None,
-        consume_tps=sum(one.consume_tps for one in stats),
-        lag=sum(at.broker_offset - at.consumer_offset for at in queues),
+        version=min((each.version for each in members), default=None),
+        consume_type=body.consume_type.name if body and body.consume_type else None,
+        message_model=body.message_model.name if body and body.message_model else None,
+        consume_tps=sum(each.consume_tps for each in stats),
+        lag=sum(wrapper.broker_offset - wrapper.consumer_offset for wrapper in queues),
     )
 
 
@@ -93,13 +93,13 @@ async def _summary(admin: "Admin", nodes: list[ServerNode], group: str) -> Group
 class QueueLag(Row):
     """One queue; offsets, lag and ``inflight`` in entries.
 
-    ``lag`` is the end less the offset, as RocketMQ says it: it is negative where a group is ahead
-    of the end, and ``standing`` says what that means. Queues that can't be read any more have rows
-    while messages are unread in them.
+    ``lag`` is the end minus the offset, as in RocketMQ: it is negative if a group is ahead of the
+    end, and ``standing`` says what that means. Queues that can no longer be read have rows while
+    they contain unread messages.
 
-    ``inflight`` counts what members have pulled and not committed, where a broker of RocketMQ 5
-    tells it, and on our brokers what they have popped and not acknowledged. Of the latter 5.4.0
-    tells nothing: there what is popped is committed, and not in flight.
+    ``inflight`` counts messages that members have pulled but not committed, if a broker of
+    RocketMQ 5 reports it, and on our brokers those popped but not acknowledged. 5.4.0 does not
+    count the latter, because it commits popped messages.
     """
 
     group: str
@@ -121,8 +121,8 @@ class GroupLagTotal(Row):
     """One group over all of its queues.
 
     Attributes:
-        lag: how many messages wait and will be read.
-        wrong: what stands otherwise than behind or at the end; empty where nothing does.
+        lag: how many waiting messages will be read.
+        wrong: standings other than behind or at the end; empty if there are none.
     """
 
     group: str
@@ -136,7 +136,7 @@ class GroupLagTotal(Row):
 
 @dataclass(frozen=True, slots=True)
 class LagQuery:
-    """Whose lag is asked for; None for all."""
+    """Which lag to show; None for all."""
 
     group: str | None
     topic: str | None
@@ -150,7 +150,7 @@ class WatchedLag(QueueLag):
 
     Attributes:
         rate: entries read a second; ``lag_rate`` how much the lag grows a second.
-        drain_s: seconds until nothing is left; None where the lag does not shrink.
+        drain_s: seconds until nothing is left; None if the lag does not shrink.
         lags: the lag at each tick, oldest first.
     """
 
@@ -174,8 +174,8 @@ class Trends:
     queues: dict[tuple[str, str, str | None, int], Trend] = field(default_factory=dict)
     groups: dict[str, Trend] = field(default_factory=dict)
 
-    def take(self, rows: list[QueueLag], *, now_ms: int) -> list[WatchedLag]:
-        """Return the rows with what the ticks so far say of them."""
+    def add_tick(self, rows: list[QueueLag], *, now_ms: int) -> list[WatchedLag]:
+        """Add the rows of a tick to the trends, and return them with their trends."""
         made = []
         for row in rows:
             spot = (row.group, row.topic, row.broker, row.queue_id)
@@ -276,7 +276,7 @@ async def group_lag(
             "--all excludes --queues", hint="choose one row for each group, or one for each queue"
         )
     if call.is_offline:
-        from mqadmin.store.offline import refuse_cluster
+        from mqadmin.store_access.stored_rows import refuse_cluster
 
         refuse_cluster(cluster)
         return Outcome(_stored(call, group, topic))
@@ -288,7 +288,7 @@ async def group_lag(
     answers = Answers(call)
     asked = MemberSurvey(admin, call.now_ms)
     reader = GroupReader(admin, nodes, answers=answers, members=asked)
-    wanted = LagQuery(group, topic, with_clients=not no_clients)
+    query = LagQuery(group, topic, with_clients=not no_clients)
     if group is not None:
         groups = [group]
     else:
@@ -298,16 +298,16 @@ async def group_lag(
         summary = bounded_gather(groups, lambda name: _total(reader, name, topic))
         return await _summarized(call, summary, answers)
     totals: list[str] = []
-    found = _in_order(call, reader, groups, wanted, totals=totals)
+    positions = _in_order(call, reader, groups, query, totals=totals)
     if not call.is_watched:
         return Outcome(
-            found,
+            positions,
             exit_code=lambda: answers.exit_code() or asked.exit_code(),
             picture=lambda: tuple(totals),
         )
-    rows = [row async for row in found]
+    rows = [row async for row in positions]
     trends = call.memory.of(Trends)
-    watched = trends.take(rows, now_ms=call.now_ms())
+    watched = trends.add_tick(rows, now_ms=call.now_ms())
     seen = sorted({row.group for row in rows})
     return Outcome(watched, columns=WATCHED_COLUMNS, picture=trends.summary(seen))
 
@@ -315,7 +315,7 @@ async def group_lag(
 async def _summarized(
     call: Call, summary: AsyncIterator[GroupLagTotal], answers: Answers
 ) -> Outcome:
-    """Return one row for each group; on a screen the worst first, or last if it is too short."""
+    """Return one row for each group, the worst first, or last on a screen that is too short."""
     made = Outcome(summary, exit_code=answers.exit_code, columns=TOTAL_COLUMNS)
     if not is_table(call) or not call.console.out_is_tty or call.settings.sort:
         return made
@@ -328,64 +328,63 @@ async def _summarized(
 
 
 def _stored(call: Call, group: str | None, topic: str | None) -> list[QueueLag]:
-    from mqadmin.store.offline import stored_positions
+    from mqadmin.store_access.stored_rows import stored_positions
 
     return [
         QueueLag.of(
-            at,
-            broker_offset=at.max_offset,
-            consumer_offset=at.queue_offset,
+            position,
+            broker_offset=position.max_offset,
+            consumer_offset=position.queue_offset,
             standing=QueuePosition(
-                group=at.group,
-                topic=at.topic,
+                group=position.group,
+                topic=position.topic,
                 broker="",
-                queue_id=at.queue_id,
-                consumer_offset=at.queue_offset,
-                end_offset=at.max_offset,
+                queue_id=position.queue_id,
+                consumer_offset=position.queue_offset,
+                end_offset=position.max_offset,
             ).standing,
         )
-        for at in stored_positions(call, group)
-        if topic in (None, at.topic)
+        for position in stored_positions(call, group)
+        if topic in (None, position.topic)
     ]
 
 
 async def _in_order(
-    call: Call, reader: GroupReader, groups: list[str], wanted: LagQuery, *, totals: list[str]
+    call: Call, reader: GroupReader, groups: list[str], query: LagQuery, *, totals: list[str]
 ) -> AsyncIterator[QueueLag]:
     """Yield the rows group by group, while the next groups are being asked about.
 
-    Warnings about what the rows leave out follow them, and one line in ``totals`` where one group
-    was asked for.
+    Warnings about what the rows lack follow them; for a single group, ``totals`` gets one line.
     """
     warnings: list[str] = []
-    known = False
+    is_known = False
 
     async def of_group(group: str) -> tuple[list[QueuePosition], list[QueueLag]]:
-        positions = await reader.positions(group, wanted.topic)
+        positions = await reader.positions(group, query.topic)
         owners: dict[MessageQueue, str] = {}
-        if wanted.with_clients and positions:
+        if query.with_clients and positions:
             owners = await _owners(reader, group, warnings)
         rows = [_row(reader, position, owners) for position in positions]
         return positions, [row for row in rows if row.standing in SHOWN]
 
     last: list[QueuePosition] = []
     async for positions, rows in bounded_gather(groups, of_group):
-        known, last = known or bool(positions), positions
+        is_known, last = is_known or bool(positions), positions
         warnings += left_out(positions)
         for row in rows:
             yield row
     answers = reader.answers
-    if not known and wanted.group is not None and not answers.exit_code():
-        await find_group(reader.admin, wanted.group)
-        if wanted.topic is not None:
+    if not is_known and query.group is not None and not answers.exit_code():
+        await find_group(reader.admin, query.group)
+        if query.topic is not None:
             raise ItemNotFound(
-                f"group {wanted.group} has no offset in topic {wanted.topic}",
-                hint=f"`offset show {wanted.group}` shows its offsets",
+                f"group {query.group} has no offset in topic {query.topic}",
+                hint=f"`offset show {query.group}` shows its offsets",
             )
     for text in (*warnings, *reader.members.notes("its subscriptions are unknown")):
         call.warn(f"note: {text}")
-    if known and wanted.group is not None:
-        totals.append(_total_line(reader, wanted.group, StandingTotal.of(last)))
+    if is_known and query.group is not None:
+        totals.append(_total_line(reader, query.group, StandingTotal.of(last)))
 
 
 def _total_line(reader: GroupReader, group: str, total: StandingTotal) -> str:
@@ -417,22 +416,22 @@ def _tps_of(reader: GroupReader, group: str) -> float:
 
 
 async def _owners(reader: GroupReader, group: str, warnings: list[str]) -> dict[MessageQueue, str]:
-    """Return who reads which queue, and add how members disagree to the warnings."""
+    """Return who reads which queue, and add disagreements of members to the warnings."""
     listed = await reader.answers.each(
         reader.nodes, lambda node: reader.admin.consumer_ids(node.address, group)
     )
-    at = {member: node.address for node, members in listed for member in members}
-    infos = infos_of(await reader.members.ask(group, at))
+    address_of = {member: node.address for node, members in listed for member in members}
+    infos = infos_of(await reader.members.survey(group, address_of))
     if text := disagreement(infos):
         warnings.append(f"group {group}: {text}")
     return owners_of(infos)
 
 
 def left_out(positions: Sequence[QueuePosition]) -> list[str]:
-    """Return what the rows of one group do not show, one sentence for each reason."""
+    """Return what the rows of a group do not show, one sentence for each reason."""
     texts = []
     for standing, reason in LEFT_OUT.items():
-        topics = sorted({one.topic for one in positions if one.standing is standing})
+        topics = sorted({position.topic for position in positions if position.standing is standing})
         if topics:
             group = positions[0].group
             texts.append(f"group {group}, topic {first_of_names(topics)}: {reason}")

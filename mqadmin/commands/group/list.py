@@ -27,7 +27,7 @@ Offsets = dict[tuple[str, str], dict[int, int]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupRow(Row):
-    """One group; ``members`` are connected now, None out of a store."""
+    """One group; ``members`` is how many are connected now, None for a store."""
 
     group: str
     kind: str
@@ -53,7 +53,7 @@ class GroupRow(Row):
 async def list_groups(call: Call, *, all_: bool) -> Outcome:
     """Return one row for each group, sorted by name."""
     if call.is_offline:
-        from mqadmin.store.offline import stored_groups
+        from mqadmin.store_access.stored_rows import stored_groups
 
         settings, topics = stored_groups(call)
         names = _shown({*settings, *topics}, all_=all_)
@@ -67,25 +67,25 @@ async def list_groups(call: Call, *, all_: bool) -> Outcome:
             admin.subscription_groups(node.address), admin.all_consumer_offsets(node.address)
         )
 
-    told = await answers.each(nodes, ask)
-    settings = {name: one for _, (table, _) in told for name, one in table.groups.items()}
-    at: dict[str, set[ServerNode]] = {}
+    answered = await answers.each(nodes, ask)
+    settings = {name: config for _, (table, _) in answered for name, config in table.groups.items()}
+    nodes_of: dict[str, set[ServerNode]] = {}
     topics = {}
-    for node, (table, known) in told:
+    for node, (table, offsets) in answered:
         for group in table.groups:
-            at.setdefault(group, set()).add(node)
-        for topic, group in known:
-            at.setdefault(group, set()).add(node)
+            nodes_of.setdefault(group, set()).add(node)
+        for topic, group in offsets:
+            nodes_of.setdefault(group, set()).add(node)
             topics.setdefault(group, set()).add(topic)
-    names = _shown(at, all_=all_)
-    counts = await each(names, lambda name: _members(admin, name, at[name]))
+    names = _shown(nodes_of, all_=all_)
+    counts = await each(names, lambda name: _members(admin, name, nodes_of[name]))
     rows = [
         _row(
             name,
             settings.get(name),
             topics.get(name, ()),
             members=members,
-            brokers=tuple(sorted(node.broker for node in at[name])),
+            brokers=tuple(sorted(node.broker for node in nodes_of[name])),
         )
         for name, members in zip(names, counts, strict=True)
     ]
@@ -111,7 +111,7 @@ def _row(
 
 async def _members(admin: "Admin", group: str, nodes: set[ServerNode]) -> int:
     """Return how many clients are in a group; each is connected to every broker."""
-    found: set[str] = set()
+    members: set[str] = set()
     for node in nodes:
-        found.update(await admin.consumer_ids(node.address, group))
-    return len(found)
+        members.update(await admin.consumer_ids(node.address, group))
+    return len(members)

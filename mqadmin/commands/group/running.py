@@ -1,4 +1,4 @@
-"""``group running``: show the state that the members of a group tell of themselves.
+"""``group running``: show the state that the members of a group report.
 
 Requests on each master: GET_CONSUMER_LIST_BY_GROUP, GET_CONSUMER_CONNECTION_LIST; then
 GET_CONSUMER_RUNNING_INFO of each member, which the broker passes on to it.
@@ -26,7 +26,7 @@ COLUMNS: Final = (
     *("client_id", "started_time", "queue_count", "cached_count", "cached_mib"),
     *("locked_count", "ok_tps", "failed_tps", "error"),
 )
-"""What a table shows; ``locked_count`` only where a queue is locked."""
+"""The columns of a table; ``locked_count`` only if a queue is locked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class TopicRate(Row):
 
 @dataclass(frozen=True, slots=True)
 class RunningMember(Row):
-    """One member; numbers are sums over its queues, ``error`` says why it told nothing."""
+    """One member; numbers are sums over its queues, ``error`` says why it did not answer."""
 
     group: str
     client_id: str
@@ -86,7 +86,7 @@ class RunningMember(Row):
     error: str | None
 
     def in_table(self) -> dict[str, str]:
-        """Leave the stacks out: a table has them below, thread by thread."""
+        """Omit the stacks, which a table shows below, thread by thread."""
         return {"jstack": "below"} if self.jstack else {}
 
 
@@ -115,16 +115,16 @@ async def group_running(
         ItemNotFound: no broker knows the group, or the member is not online.
     """
     admin = await call.admin()
-    at: dict[str, str] = {}
+    address_of: dict[str, str] = {}
     answers, asked = Answers(call), MemberSurvey(admin, call.now_ms)
-    for known in await find_group(admin, group, answers=answers):
-        if broker in (None, known.node.broker, known.node.address):
-            at |= dict.fromkeys(known.members, known.node.address)
-    if client is not None and client not in at:
-        hint = "there are " + ", ".join(sorted(at)) if at else NOBODY
+    for place in await find_group(admin, group, answers=answers):
+        if broker in (None, place.node.broker, place.node.address):
+            address_of |= dict.fromkeys(place.members, place.node.address)
+    if client is not None and client not in address_of:
+        hint = "there are " + ", ".join(sorted(address_of)) if address_of else NOBODY
         raise ItemNotFound(f"group {group} has no member {client} online", hint=hint)
-    chosen = sorted(at) if client is None else [client]
-    said = await asked.ask(group, {who: at[who] for who in chosen}, jstack=jstack)
+    chosen = sorted(address_of) if client is None else [client]
+    said = await asked.survey(group, {who: address_of[who] for who in chosen}, jstack=jstack)
     rows = [
         _row(group, who, answer.info or ConsumerRunningInfo(), answer.remark or None)
         for who, answer in said.items()
@@ -152,8 +152,8 @@ async def group_running(
 def stack_lines(client_id: str, jstack: str | None) -> list[str]:
     """Return the stacks of a member's threads for people, by name of thread.
 
-    Java prints every frame after the name of its thread, and the state on the first line; our
-    clients print a paragraph for a thread.
+    Java prefixes every frame with the name of its thread, and prints the state on the first line;
+    our clients print a paragraph for each thread.
     """
     threads: dict[str, list[str]] = {}
     for part in (jstack or "").replace("\r", "").split("\n\n"):
@@ -175,23 +175,23 @@ def stack_lines(client_id: str, jstack: str | None) -> list[str]:
 def _row(group: str, member: str, info: ConsumerRunningInfo, error: str | None) -> RunningMember:
     queues = tuple(
         MemberQueue.of(
-            held,
+            snapshot,
             topic=queue.topic,
             broker=queue.broker_name,
             queue_id=queue.queue_id,
-            cached_min_offset=held.cached_msg_min_offset,
-            cached_max_offset=held.cached_msg_max_offset,
-            cached_count=held.cached_msg_count,
-            cached_mib=held.cached_msg_size_in_mib,
-            last_lock_ms=held.last_lock_timestamp,
-            dropped=held.droped,
-            last_pull_ms=held.last_pull_timestamp,
-            last_consumed_ms=held.last_consume_timestamp,
-            transaction_min_offset=held.transaction_msg_min_offset,
-            transaction_max_offset=held.transaction_msg_max_offset,
-            transaction_count=held.transaction_msg_count,
+            cached_min_offset=snapshot.cached_msg_min_offset,
+            cached_max_offset=snapshot.cached_msg_max_offset,
+            cached_count=snapshot.cached_msg_count,
+            cached_mib=snapshot.cached_msg_size_in_mib,
+            last_lock_ms=snapshot.last_lock_timestamp,
+            dropped=snapshot.droped,
+            last_pull_ms=snapshot.last_pull_timestamp,
+            last_consumed_ms=snapshot.last_consume_timestamp,
+            transaction_min_offset=snapshot.transaction_msg_min_offset,
+            transaction_max_offset=snapshot.transaction_msg_max_offset,
+            transaction_count=snapshot.transaction_msg_count,
         )
-        for queue, held in sorted(info.mq_table.items())
+        for queue, snapshot in sorted(info.mq_table.items())
     )
     rates = tuple(
         TopicRate(
@@ -211,9 +211,9 @@ def _row(group: str, member: str, info: ConsumerRunningInfo, error: str | None) 
         client_id=member,
         started_ms=int(started) if started.isdecimal() else 0,
         queue_count=len(queues),
-        cached_count=sum(held.cached_count for held in queues),
-        cached_mib=sum(held.cached_mib for held in queues),
-        locked_count=sum(held.locked for held in queues),
+        cached_count=sum(snapshot.cached_count for snapshot in queues),
+        cached_mib=sum(snapshot.cached_mib for snapshot in queues),
+        locked_count=sum(snapshot.locked for snapshot in queues),
         ok_tps=round(sum(pace.ok_tps for pace in rates), 4),
         failed_tps=round(sum(pace.failed_tps for pace in rates), 4),
         subscriptions={data.topic or "": data.sub_string or "" for data in info.subscription_set},

@@ -28,7 +28,7 @@ class OnlineMember(Row):
 
 @dataclass(frozen=True, slots=True)
 class GroupSubscription(Row):
-    """What the group reads of one topic."""
+    """The subscription of the group to one topic."""
 
     topic: str
     expression: str
@@ -71,20 +71,21 @@ async def show_group(call: Call, *, group: str, broker: str | None) -> Outcome:
     """
     admin = await call.admin()
     answers = Answers(call)
-    known = await find_group(admin, group, broker=broker, answers=answers)
+    places = await find_group(admin, group, broker=broker, answers=answers)
     connected = [
-        found
-        for at in known
-        if at.members and (found := await connection(admin, at.node, group)) is not None
+        connected_body
+        for place in places
+        if place.members
+        and (connected_body := await connection(admin, place.node, group)) is not None
     ]
     stats = await answers.each(
-        [at.node for at in known if at.is_known],
+        [place.node for place in places if place.is_known],
         lambda node: admin.consume_stats(node.address, group),
     )
-    detail = _detail(group, known, connected, [each for _, each in stats])
+    detail = _detail(group, places, connected, [each for _, each in stats])
     asked = MemberSurvey(admin, call.now_ms)
-    at = {who: place.node.address for place in known for who in place.members}
-    text = disagreement(infos_of(await asked.ask(group, at)))
+    addresses = {who: place.node.address for place in places for who in place.members}
+    text = disagreement(infos_of(await asked.survey(group, addresses)))
     notes = (
         *([f"group {group}: {text}"] if text else []),
         *asked.notes("its subscriptions are unknown"),
@@ -94,23 +95,23 @@ async def show_group(call: Call, *, group: str, broker: str | None) -> Outcome:
 
 def _detail(
     group: str,
-    known: list[GroupAt],
+    places: list[GroupAt],
     connected: list[ConsumerConnection],
     stats: list[ConsumeStats],
 ) -> GroupDetail:
-    """Put together what the brokers say; every member is connected to each of them."""
+    """Combine the answers of the brokers; every member is connected to each of them."""
     members: dict[str, OnlineMember] = {}
     subscriptions: dict[str, GroupSubscription] = {}
-    for found in connected:
-        for client in found.connection_set:
+    for body in connected:
+        for client in body.connection_set:
             name = client.client_id or ""
             language = client.language.name if client.language is not None else ""
             members[name] = OnlineMember(name, client.client_addr or "", language, client.version)
-        for topic, data in found.subscription_table.items():
+        for topic, data in body.subscription_table.items():
             kind = data.expression_type or "TAG"
             subscriptions[topic] = GroupSubscription(topic, data.sub_string or "", kind)
     first = connected[0] if connected else None
-    settings = next((at.settings for at in known if at.settings is not None), None)
+    settings = next((at.settings for at in places if at.settings is not None), None)
     return GroupDetail.of(
         settings,
         group=group,
@@ -118,8 +119,8 @@ def _detail(
         consume_type=_name(first.consume_type) if first else None,
         message_model=_name(first.message_model) if first else None,
         consume_from_where=_name(first.consume_from_where) if first else None,
-        topics=tuple(sorted({topic for at in known for topic in at.offsets})),
-        brokers=tuple(sorted(at.node.broker for at in known if at.is_known)),
+        topics=tuple(sorted({topic for at in places for topic in at.offsets})),
+        brokers=tuple(sorted(at.node.broker for at in places if at.is_known)),
         inflight=_sum(at.inflight for one in stats for at in one.offset_table.values()),
         connections=tuple(members[name] for name in sorted(members)),
         subscriptions=tuple(subscriptions[topic] for topic in sorted(subscriptions)),
@@ -127,9 +128,9 @@ def _detail(
 
 
 def _sum(counts: Iterable[int | None]) -> int | None:
-    """Return the sum of what is told; None when nothing is."""
-    told = [count for count in counts if count is not None]
-    return sum(told) if told else None
+    """Return the sum of the known counts; None if no count is known."""
+    known_counts = [count for count in counts if count is not None]
+    return sum(known_counts) if known_counts else None
 
 
 def _name(member: object) -> str | None:

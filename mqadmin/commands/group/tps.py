@@ -72,7 +72,7 @@ async def group_tps(call: Call, *, group: str | None, topic: str | None, active:
     members = MemberSurvey(admin, call.now_ms)
     nodes = await masters(admin, every=True)
     reader = GroupReader(admin, nodes, answers=answers, members=members)
-    parts = await each(topics, lambda one: _topic(reader, one, group))
+    parts = await each(topics, lambda topic_name: _topic(reader, topic_name, group))
     rows = [row for part in parts for row in part]
     if active:
         rows = [row for row in rows if row.in_24h or row.out_24h]
@@ -89,28 +89,28 @@ async def _topic(reader: GroupReader, topic: str, only: str | None) -> list[Grou
     listed = await reader.answers.each(
         masters_of_route(route), lambda node: admin.groups_of_topic(node.address, topic)
     )
-    at = [node.address for node, _ in listed]
+    addresses = [node.address for node, _ in listed]
     groups = {name for _, names in listed for name in names}
     if only is not None:
         groups &= {only}
         if not groups:
             return []
-    puts = [await statistic(admin, address, "TOPIC_PUT_NUMS", key=topic) for address in at]
+    puts = [await statistic(admin, address, "TOPIC_PUT_NUMS", key=topic) for address in addresses]
     in_tps, in_24h = _tps(puts), _day(puts)
     if not groups:
         return [GroupRate(topic, None, None, in_tps, None, in_24h, None)]
     rows = []
     for group in sorted(groups):
         key = f"{topic}@{group}"
-        gets = [await statistic(admin, address, "GROUP_GET_NUMS", key=key) for address in at]
+        gets = [await statistic(admin, address, "GROUP_GET_NUMS", key=key) for address in addresses]
         lag = StandingTotal.of(await reader.positions(group, topic)).waiting_count
         rows.append(GroupRate(topic, group, lag, in_tps, _tps(gets), in_24h, _day(gets)))
     return rows
 
 
-def _tps(found: list[BrokerStatsData]) -> float:
-    return round(sum(one.stats_minute.tps for one in found if one.stats_minute), 4)
+def _tps(data: list[BrokerStatsData]) -> float:
+    return round(sum(each.stats_minute.tps for each in data if each.stats_minute), 4)
 
 
-def _day(found: list[BrokerStatsData]) -> int:
-    return sum(map(count_of_day, found))
+def _day(data: list[BrokerStatsData]) -> int:
+    return sum(map(count_of_day, data))

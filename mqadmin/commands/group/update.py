@@ -47,5 +47,5 @@ async def update_group(
         BadCall: the name is not allowed for a group.
         ItemNotFound: the cluster or broker does not exist.
     """
-    wanted = GroupUpdate(base=as_java_makes(group), named=named, replace=replace)
-    return await change_groups(call, [wanted], where=where, update=True, create=create)
+    group_update = GroupUpdate(base=as_java_makes(group), named=named, replace=replace)
+    return await change_groups(call, [group_update], where=where, update=True, create=create)

@@ -2,8 +2,8 @@
 
     N tasks: send, wait for the answer, next   -->   rate, p50, p99, slowest
 
-Rule: times are those a producer sees, from the call to the answer; ``--rate`` holds the sends
-back evenly and does not catch up after a pause.
+Rule: times are those that a producer sees, from the call to the answer; ``--rate`` spaces the sends
+evenly and does not catch up after a pause.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ from mqclient.producer.send_result import SendResult
 class BenchRow(Row):
     """All sends; ``rate`` in messages a second, times in ms.
 
-    With ``--dry-run`` ``sent`` is how many would be sent, 0 where only their time is limited.
+    With ``--dry-run`` ``sent`` is how many would be sent, 0 if only the duration is limited.
     """
 
     topic: str
@@ -62,12 +62,12 @@ class SendRow(Row):
 
 
 COUNT: Final = 1000
-"""So many where neither a number nor a time is given."""
+"""The number of messages if neither a number nor a duration is given."""
 
 
 @dataclass(slots=True)
 class BenchRun:
-    """One run: what it sends, and how far it is."""
+    """One run: what it sends, and its progress."""
 
     topic: str
     size: int
@@ -81,7 +81,7 @@ class BenchRun:
     first_error: str = ""
 
     async def turn(self) -> bool:
-        """Wait for the next turn; False where all is done."""
+        """Wait for the next turn; return False when all are sent."""
         if self.left is not None:
             if self.left <= 0:
                 return False
@@ -133,7 +133,7 @@ async def bench(
     each: bool,
     group: str,
 ) -> Outcome:
-    """Return one row for all sends, or one a send.
+    """Return one row for all sends, or one for each send.
 
     Raises:
         NoRoute: the topic does not exist, and no broker creates it.
@@ -182,27 +182,27 @@ async def _sender(producer: Producer, run: BenchRun) -> None:
 async def _send(producer: Producer, run: BenchRun) -> tuple[SendResult | None, float]:
     message = Message(run.topic, b"x" * run.size, tags=run.tag)
     started_s = perf_counter()
-    done = None
+    send_result = None
     try:
-        done = await producer.send(message)
+        send_result = await producer.send(message)
     except ClientError as error:
         run.failed += 1
         run.first_error = run.first_error or str(error)
     took_ms = (perf_counter() - started_s) * 1000
-    if done is not None:
+    if send_result is not None:
         run.took_ms.append(took_ms)
-    return done, took_ms
+    return send_result, took_ms
 
 
 async def _each(producer: Producer, run: BenchRun) -> AsyncIterator[Row]:
     while await run.turn():
-        done, took_ms = await _send(producer, run)
+        send_result, took_ms = await _send(producer, run)
         yield SendRow.of(
-            done,
-            broker=done.queue.broker_name if done else None,
-            queue_id=done.queue.queue_id if done else None,
-            status=str(done.status) if done else "failed",
-            msg_id=done.offset_msg_id if done else None,
+            send_result,
+            broker=send_result.queue.broker_name if send_result else None,
+            queue_id=send_result.queue.queue_id if send_result else None,
+            status=str(send_result.status) if send_result else "failed",
+            msg_id=send_result.offset_msg_id if send_result else None,
             took_ms=round(took_ms, 3),
             topic=run.topic,
         )

@@ -16,12 +16,12 @@ from mqadmin.messages.find import find_message, split_ids
 from mqadmin.output.rows import PARTLY, WOULD_CHANGE
 
 SUCCESS = ("CR_SUCCESS", "CR_COMMIT")
-"""How a listener says that all is well: one that reads in parallel, and one that keeps order."""
+"""The results that mean success, of concurrent and of orderly listeners."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DirectConsumption(Row):
-    """What became of it; ``spent_ms`` is how long the listener took."""
+    """The result; ``spent_ms`` is how long the listener took."""
 
     msg_id: str
     group: str
@@ -59,14 +59,14 @@ class DirectConsumption(Row):
 async def consume_direct(
     call: Call, *, message_id: str, group: str, client: str | None, topic: str | None
 ) -> Outcome:
-    """Return one row for each message: what the listener said.
+    """Return one row for each message with the result of the listener.
 
     Raises:
         ItemNotFound: the message does not exist, or the group has no members online.
     """
     rows = [
-        await _hand_over(call, one, topic=topic, group=group, client_id=client)
-        for one in split_ids([message_id])
+        await _hand_over(call, message_id_, topic=topic, group=group, client_id=client)
+        for message_id_ in split_ids([message_id])
     ]
     bad = [row for row in rows if row.result not in (*SUCCESS, WOULD_CHANGE)]
     return Outcome(rows, exit_code=0 if not bad else 1 if len(bad) == len(rows) else PARTLY)
@@ -75,15 +75,15 @@ async def consume_direct(
 async def _hand_over(
     call: Call, message_id: str, *, topic: str | None, group: str, client_id: str | None
 ) -> DirectConsumption:
-    """Run a stored message through a consumer and return what came of it.
+    """Have a consumer consume a stored message, and return the result.
 
     Raises:
         ItemNotFound: the message does not exist, or the group has no members online.
         BrokerRefused: the client is not connected, or does not answer.
     """
     admin = await call.admin()
-    found = await find_message(call, message_id, topic=topic)
-    address = found.store_host
+    message = await find_message(call, message_id, topic=topic)
+    address = message.store_host
     if client_id is None:
         members = await admin.consumer_ids(address, group)
         if not members:
@@ -93,18 +93,18 @@ async def _hand_over(
         client_id = members[0]
     if call.dry_run:
         return DirectConsumption(
-            msg_id=found.offset_msg_id, group=group, client_id=client_id, result=WOULD_CHANGE
+            msg_id=message.offset_msg_id, group=group, client_id=client_id, result=WOULD_CHANGE
         )
-    await call.confirm(f"have {client_id} of group {group} consume {found.offset_msg_id} now?")
-    told = await admin.consume_message_directly(address, group, client_id, found.offset_msg_id)
-    result = told.consume_result.name if told.consume_result is not None else "no answer"
+    await call.confirm(f"have {client_id} of group {group} consume {message.offset_msg_id} now?")
+    answer = await admin.consume_message_directly(address, group, client_id, message.offset_msg_id)
+    result = answer.consume_result.name if answer.consume_result is not None else "no answer"
     return DirectConsumption(
-        msg_id=found.offset_msg_id,
+        msg_id=message.offset_msg_id,
         group=group,
         client_id=client_id,
         result=result,
-        spent_ms=told.spent_time_mills,
-        order=told.order,
-        auto_commit=told.auto_commit,
-        remark=told.remark,
+        spent_ms=answer.spent_time_mills,
+        order=answer.order,
+        auto_commit=answer.auto_commit,
+        remark=answer.remark,
     )

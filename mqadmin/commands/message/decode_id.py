@@ -3,8 +3,8 @@
     offset id   store host | log offset
     unique id   client ip | pid | class loader | ms of the month | counter
 
-Both have 32 or 56 digits. The port of an offset id is a port, and its log offset lies in a
-file; the same bytes of a unique id nearly never do, so one reading is the likely one.
+Both have 32 or 56 digits. An offset id has a valid port and log offset; the same bytes
+of a unique id almost never are, so one reading is likely.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from storefmt.formats.msgid import decode_unique_id, parse_offset_id
 
 PORT_MAX: Final = 65535
 LOG_MAX: Final = 1 << 50
-"""No commit log is a pebibyte long."""
+"""Commit logs are shorter than a pebibyte."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,14 +61,14 @@ def decode_message_id(text: str, *, now_ms: int) -> DecodedId:
     store_host, log_offset = parse_offset_id(text)
     if 0 < port_of(store_host) <= PORT_MAX and 0 <= log_offset < LOG_MAX:
         return DecodedId(id=text, kind="offset", host=host_text(store_host), log_offset=log_offset)
-    found = decode_unique_id(text)
+    decoded = decode_unique_id(text)
     return DecodedId(
         id=text,
         kind="unique",
-        host=found.ip,
-        pid=found.pid,
-        counter=found.counter,
-        born_ms=_born_ms(found.born_ms_in_month, now_ms=now_ms),
+        host=decoded.ip,
+        pid=decoded.pid,
+        counter=decoded.counter,
+        born_ms=_born_ms(decoded.born_ms_in_month, now_ms=now_ms),
     )
 
 

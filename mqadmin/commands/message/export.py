@@ -1,6 +1,6 @@
-"""``message export``: write the messages of a topic into a file; a broken run can be continued.
+"""``message export``: write the messages of a topic to a file; an interrupted run can continue.
 
-    queues in order -> rows -> FILE, and now and then FILE.state: which queue, how far
+    queues in order -> rows -> FILE, and at intervals FILE.state: which queue, which offset
 
 Requests: as ``message print``. ``store export`` does the same with a store directory.
 """
@@ -22,7 +22,7 @@ from mqadmin.cli.decorators import (
 from mqadmin.cli.times import bound_ms
 from mqadmin.cli.types import QUEUE
 from mqadmin.errors import Usage
-from mqadmin.messages.broker_reader import QueueSpan, read
+from mqadmin.messages.broker_reader import QueueSpan, read_spans
 from mqadmin.messages.browse import MessageQuery, consumer_and_spans, stored_rows
 from mqadmin.messages.export_file import (
     ExportRow,
@@ -83,7 +83,7 @@ async def export_messages(
         NoRoute: the topic does not exist.
     """
     if target.resume and call.is_offline:
-        # An export from a store keeps no state to resume from.
+        # An export from a store does not keep a state to resume from.
         raise Usage("--resume cannot be used with --store", hint="use `store export --resume`")
     asked = {
         "topic": topic,
@@ -102,10 +102,12 @@ async def export_messages(
         end_ms=until.ms(now_ms) if until else now_ms,
     )
     state = begin(target, fresh)
-    wanted = RecordFilter(begin_ms=state.begin_ms, end_ms=state.end_ms)
-    wish = MessageQuery(topic=topic, filter=wanted, queue=queue, tags=tag)
+    record_filter = RecordFilter(begin_ms=state.begin_ms, end_ms=state.end_ms)
+    wish = MessageQuery(topic=topic, filter=record_filter, queue=queue, tags=tag)
     if call.is_offline:
-        wish = replace(wish, filter=replace(wanted, topic=topic), limit=limit, no_body=no_body)
+        wish = replace(
+            wish, filter=replace(record_filter, topic=topic), limit=limit, no_body=no_body
+        )
         return _from_store(call, target, wish, state)
     consumer, spans = await consumer_and_spans(call, wish)
     left = _left(spans, state)
@@ -113,7 +115,9 @@ async def export_messages(
     total, rest = (sum(span.end - span.start for span in each) for each in (spans, left))
 
     async def rows() -> AsyncIterator[MessageRow]:
-        async for message in read(consumer, left, wanted, tags=tag, count_max=count_max):
+        async for message in read_spans(
+            consumer, left, record_filter, tags=tag, count_max=count_max
+        ):
             yield row_of(message, warn=call.warn, body=not no_body)
 
     if target.is_stdout:
@@ -130,7 +134,7 @@ async def _write(
     before: int,
     total: int,
 ) -> Outcome:
-    """Write the rows that are left, ``before`` of ``total`` being there already."""
+    """Write the remaining rows; ``before`` of ``total`` are in the file already."""
     with (
         target.writer(state, csv_raw=call.settings.csv_raw) as writer,
         Progress(call.console, "export") as progress,
@@ -155,7 +159,7 @@ def _from_store(
 
 
 def _left(spans: list[QueueSpan], state: ExportState) -> list[QueueSpan]:
-    """Return what is still to be read."""
+    """Return the spans that are still to be read."""
     if not state.queue:
         return spans
     names = [queue_of(span.queue.broker_name, span.queue.queue_id) for span in spans]
@@ -164,11 +168,11 @@ def _left(spans: list[QueueSpan], state: ExportState) -> list[QueueSpan]:
             f"queue {state.queue}, where the export was interrupted, no longer exists",
             hint="start a new file",
         )
-    at = names.index(state.queue)
-    first = spans[at]
+    index = names.index(state.queue)
+    first = spans[index]
     return [
         QueueSpan(
             first.queue, min(max(first.start, state.next_queue_offset), first.end), first.end
         ),
-        *spans[at + 1 :],
+        *spans[index + 1 :],
     ]

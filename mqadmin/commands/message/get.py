@@ -25,7 +25,7 @@ from mqadmin.messages.message_rows import MESSAGE_COLUMNS, MessageRow, row_of
 @argument("what", metavar="ID|KEY|PLACE", help="an id, a key or QUEUE:OFFSET")
 @click.option("--topic", "-t", type=TOPIC, help="topic of the message; not needed for an offset id")
 @no_body_option
-async def get(call: Call, *, what: str, topic: str | None, no_body: bool) -> Outcome:
+async def get_message(call: Call, *, what: str, topic: str | None, no_body: bool) -> Outcome:
     """Return the message, or every one with the key.
 
     Raises:
@@ -33,6 +33,6 @@ async def get(call: Call, *, what: str, topic: str | None, no_body: bool) -> Out
         ItemNotFound: the message does not exist.
         NoRoute: the topic does not exist.
     """
-    found = await find_messages(call, what, topic=topic)
-    rows = [row_of(message, warn=call.warn, body=not no_body) for message in found]
+    messages = await find_messages(call, what, topic=topic)
+    rows = [row_of(message, warn=call.warn, body=not no_body) for message in messages]
     return one(rows[0]) if len(rows) == 1 else Outcome(rows)

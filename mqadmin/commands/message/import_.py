@@ -1,11 +1,11 @@
-"""``message import``: send the messages of a jsonl file; a broken run can be continued.
+"""``message import``: send the messages of a jsonl file; an interrupted run can continue.
 
     line -> body, tag, keys, own properties -> SEND_MESSAGE_V2 -> FILE.sent: lines done
 
 Rule: every line is checked before the first message is sent, and read again to be sent, so that a
-file of any size may be imported. What the user gave is sent, ids and times are new. The count of
-lines that are done is written every 500 lines and at the end of a broken run, so that one that was
-killed sends at most 500 again.
+file of any size can be imported. Bodies, tags, keys and user properties are sent; ids and times are
+new. The number of finished lines is written every 500 lines and at the end of an interrupted run,
+so that a killed run sends at most 500 messages again.
 """
 
 import base64
@@ -32,7 +32,7 @@ from storefmt.formats.properties import SYSTEM_NAMES
 STDIN: Final = Path("-")
 NOTE_LINES: Final = 500
 LINE_SIZE_MAX: Final = 128 << 20
-"""Most characters of a line: a message of a frame's size, each byte of its body escaped."""
+"""Largest number of characters in a line: a message that fills a frame, each byte escaped."""
 _DIGITS_MAX: Final = 18
 
 
@@ -90,8 +90,8 @@ async def import_messages(
             interrupted and --resume is missing.
         NoRoute: the topic does not exist.
     """
-    held = None if file == STDIN else file.with_name(file.name + ".sent")
-    skip = _done_before(held, resume=resume)
+    note_path = None if file == STDIN else file.with_name(file.name + ".sent")
+    skip = _done_before(note_path, resume=resume)
     lines = _lines_of(call, file)
     count, topics = _checked(lines, to, skip=skip, limit=limit)
     if call.dry_run:
@@ -108,32 +108,36 @@ async def import_messages(
                 sent += 1
                 progress(sent, count)
                 if sent % NOTE_LINES == 0:
-                    _note(held, skip + sent)
+                    _note(note_path, skip + sent)
     except BaseException:
-        _note(held, skip + sent)
+        _note(note_path, skip + sent)
         raise
-    if held is not None:
-        held.unlink(missing_ok=True)
+    if note_path is not None:
+        note_path.unlink(missing_ok=True)
     return one(ImportResult(file=str(file), sent=sent, skipped=skip, topics=topics))
 
 
-def _note(held: Path | None, lines: int) -> None:
-    """Write how many lines are done; standard input cannot be continued."""
-    if held is not None:
-        write_note(held, f"{lines}\n")
+def _note(note_path: Path | None, lines: int) -> None:
+    """Write how many lines are finished; standard input cannot be resumed."""
+    if note_path is not None:
+        write_note(note_path, f"{lines}\n")
 
 
-def _done_before(held: Path | None, *, resume: bool) -> int:
-    if held is None and resume:
+def _done_before(note_path: Path | None, *, resume: bool) -> int:
+    if note_path is None and resume:
         raise Usage("--resume cannot be used with standard input", hint="give the name of the file")
-    if held is None or not held.exists():
+    if note_path is None or not note_path.exists():
         return 0
     if not resume:
-        raise Usage(f"{held} remains from an interrupted import", hint="add --resume, or remove it")
-    with held.open(encoding="ascii", errors="replace") as note:
+        raise Usage(
+            f"{note_path} remains from an interrupted import", hint="add --resume, or remove it"
+        )
+    with note_path.open(encoding="ascii", errors="replace") as note:
         text = note.read(_DIGITS_MAX + 2).strip()
     if not text.isdecimal() or len(text) > _DIGITS_MAX:
-        raise CommandError(f"{held} does not contain a number", hint="remove it and start again")
+        raise CommandError(
+            f"{note_path} does not contain a number", hint="remove it and start again"
+        )
     return int(text)
 
 

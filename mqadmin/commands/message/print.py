@@ -84,7 +84,7 @@ async def print_messages(
         ItemNotFound: the queue does not exist.
     """
     begin_ms, end_ms = stored.ms(call.now_ms())
-    wanted = RecordFilter(
+    record_filter = RecordFilter(
         topic=topic if call.is_offline else None,
         key=key,
         begin_ms=begin_ms,
@@ -95,7 +95,7 @@ async def print_messages(
     )
     wish = MessageQuery(
         topic=topic,
-        filter=wanted,
+        filter=record_filter,
         queue=queue,
         broker=broker,
         start=start,

@@ -37,7 +37,7 @@ from mqclient.consumer.pull_consumer import PullConsumer
 from storefmt.names import TOOLS_GROUP
 
 asked_cluster = of_cluster(help="ask the brokers of this cluster, not those of the topic's route")
-"""A cluster's name is a topic of all its brokers, so it stands for their route, as in Java."""
+"""A cluster's name is also a topic on all its brokers, so it stands for their route, as in Java."""
 
 
 @command(
@@ -75,7 +75,7 @@ async def query_key(
     """
     begin_ms, end_ms = stored.ms(call.now_ms())
     if call.is_offline:
-        from mqadmin.store.offline import refuse_cluster, stored_by_key
+        from mqadmin.store_access.stored_rows import refuse_cluster, stored_by_key
 
         refuse_cluster(cluster)
         return stored_by_key(
@@ -89,7 +89,7 @@ async def query_key(
         )
     admin = await call.admin()
     answers = Answers(call)
-    found = await admin.query_message(
+    messages = await admin.query_message(
         topic,
         key,
         count_max=count,
@@ -98,13 +98,13 @@ async def query_key(
         route_of=cluster,
         on_silent=answers.miss,
     )
-    if not found and not answers.exit_code():
+    if not messages and not answers.exit_code():
         raise ItemNotFound(
             f"no message with key {key!r} in topic {topic}",
             hint=await waiting_hint(admin, topic, key)
             or "check the key, and the time span if one is given",
         )
-    rows = [row_of(message, warn=call.warn, body=not no_body) for message in found]
+    rows = [row_of(message, warn=call.warn, body=not no_body) for message in messages]
     return Outcome(rows, exit_code=answers.exit_code)
 
 
@@ -134,7 +134,7 @@ async def query_unique_key(
     cluster: str | None,
     no_body: bool,
 ) -> Outcome:
-    """Return one row, or with ``--all`` one a copy.
+    """Return one row, or with ``--all`` one for each copy.
 
     Raises:
         ItemNotFound: no message has the id.
@@ -142,7 +142,7 @@ async def query_unique_key(
     """
     begin_ms, end_ms = stored.ms(call.now_ms())
     if call.is_offline:
-        from mqadmin.store.offline import refuse_cluster, stored_by_key
+        from mqadmin.store_access.stored_rows import refuse_cluster, stored_by_key
 
         refuse_cluster(cluster)
         return stored_by_key(
@@ -157,7 +157,7 @@ async def query_unique_key(
         )
     admin = await call.admin()
     answers = Answers(call)
-    found = await admin.query_message(
+    messages = await admin.query_message(
         topic,
         message_id,
         begin_ms=begin_ms,
@@ -166,12 +166,12 @@ async def query_unique_key(
         route_of=cluster,
         on_silent=answers.miss,
     )
-    if not found and not answers.exit_code():
+    if not messages and not answers.exit_code():
         raise ItemNotFound(
             f"no message {message_id} in topic {topic}",
             hint=await waiting_hint(admin, topic, message_id, unique=True) or "check topic and id",
         )
-    shown = found if all_ else found[:1]
+    shown = messages if all_ else messages[:1]
     if call.settings.compat:
         # Java's tool also prints which groups have read the message.
         return Outcome(with_tracks(call, shown), exit_code=answers.exit_code)
@@ -201,12 +201,12 @@ async def query_offset(
         NoRoute: the topic does not exist.
     """
     if call.is_offline:
-        from mqadmin.store.offline import stored_at
+        from mqadmin.store_access.stored_rows import stored_at
 
         return stored_at(call, topic, queue_number(queue), queue_offset, no_body=no_body)
     consumer = PullConsumer(await call.client(), TOOLS_GROUP)
-    at = choose_queue(await consumer.queues(topic), queue, broker)
-    pulled = await consumer.pull(at, queue_offset=queue_offset, count_max=1)
+    message_queue = choose_queue(await consumer.queues(topic), queue, broker)
+    pulled = await consumer.pull(message_queue, queue_offset=queue_offset, count_max=1)
     for message in pulled.messages:
         if message.queue_offset == queue_offset:
             if call.settings.compat:
@@ -214,7 +214,8 @@ async def query_offset(
                 return Outcome(with_tracks(call, [message], pulled=pulled))
             return one(row_of(message, warn=call.warn, body=not no_body))
     raise ItemNotFound(
-        f"queue {at.broker_name}:{at.queue_id} of topic {topic} has no message at {queue_offset}",
+        f"queue {message_queue.broker_name}:{message_queue.queue_id} of topic {topic} has no "
+        f"message at {queue_offset}",
         hint=f"it has {pulled.min_offset} to {pulled.max_offset - 1}"
         if pulled.max_offset > pulled.min_offset
         else "it is empty",
@@ -247,9 +248,9 @@ async def query_time(
     begin_ms, end_ms = stored.ms(call.now_ms())
     if end_ms < begin_ms:
         raise Usage(f"--to {stored.to} is before --from {stored.from_}")
-    wanted = RecordFilter(
+    record_filter = RecordFilter(
         topic=topic if call.is_offline else None, begin_ms=begin_ms, end_ms=end_ms
     )
     return await browse(
-        call, MessageQuery(topic=topic, filter=wanted, limit=limit, no_body=no_body)
+        call, MessageQuery(topic=topic, filter=record_filter, limit=limit, no_body=no_body)
     )

@@ -42,27 +42,27 @@ async def query_id(
         ItemNotFound: no message has this id.
         Usage: it looks like a unique id and no topic is given.
     """
-    wanted = split_ids(message_ids)
+    ids = split_ids(message_ids)
     if call.is_offline:
-        from mqadmin.store.offline import refuse_cluster, stored_messages
+        from mqadmin.store_access.stored_rows import refuse_cluster, stored_messages
 
         refuse_cluster(cluster)
-        return stored_messages(call, wanted, no_body=no_body)
+        return stored_messages(call, ids, no_body=no_body)
     if call.settings.compat:
         # Java's tool also prints which groups have read the message.
         from mqadmin.messages.track import with_tracks
 
-        found = [await find_message(call, one, topic=topic, route_of=cluster) for one in wanted]
-        return Outcome(with_tracks(call, found))
+        messages = [await find_message(call, text, topic=topic, route_of=cluster) for text in ids]
+        return Outcome(with_tracks(call, messages))
 
     async def row(message_id: str) -> MessageRow:
-        found = await find_message(call, message_id, topic=topic, route_of=cluster)
-        return row_of(found, warn=call.warn, body=not no_body)
+        message = await find_message(call, message_id, topic=topic, route_of=cluster)
+        return row_of(message, warn=call.warn, body=not no_body)
 
     async def rows() -> AsyncIterator[Row]:
-        for message_id in wanted:
+        for message_id in ids:
             yield await row(message_id)
 
-    if len(wanted) == 1:
-        return one(await row(wanted[0]))
+    if len(ids) == 1:
+        return one(await row(ids[0]))
     return Outcome(rows())

@@ -41,20 +41,20 @@ async def resend(
         ItemNotFound: the message does not exist.
         NoRoute: the topic does not exist.
     """
-    found = [await find_message(call, one, topic=topic) for one in split_ids(message_ids)]
+    messages = [await find_message(call, text, topic=topic) for text in split_ids(message_ids)]
     producer = Producer(await call.client(), group)
-    pairs = [(one, to or one.topic) for one in found]
+    pairs = [(message, to or message.topic) for message in messages]
     if call.dry_run:
         return Outcome([not_sent(one, target, status=WOULD_CHANGE) for one, target in pairs])
     for one, target in pairs:
         await call.confirm(f"send {one.offset_msg_id} to topic {target} again?")
-    done = [await _send(producer, one, target) for one, target in pairs]
-    failed = sum(row.error is not None for row in done)
-    return Outcome(done, exit_code=0 if not failed else PARTLY if failed < len(done) else 1)
+    results = [await _send(producer, message, target) for message, target in pairs]
+    failed = sum(row.error is not None for row in results)
+    return Outcome(results, exit_code=0 if not failed else PARTLY if failed < len(results) else 1)
 
 
 async def _send(producer: Producer, message: MessageExt, target: str) -> ResentRow:
-    """Send one message; a failure is its own and ends no other."""
+    """Send one message; its failure does not stop the others."""
     try:
         return await send_again(producer, message, topic=target)
     except (ClientError, StoreError) as error:

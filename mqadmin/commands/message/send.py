@@ -28,12 +28,12 @@ from storefmt.names import PERM_WRITE, perm_text
 from storefmt.paths import check_topic_name
 
 ATTEMPTS_MAX: Final = 3
-"""Brokers that are tried, as many as a producer tries."""
+"""How many brokers are tried, as by a producer."""
 
 
 @dataclass(frozen=True, slots=True)
 class SentMessage(Row):
-    """Where the message was stored; ``queue_offset`` in entries."""
+    """The place where the message was stored; ``queue_offset`` in entries."""
 
     identity = "msg_id"
 
@@ -115,7 +115,7 @@ async def send_message(
         delay_level=delay_level,
     )
     is_new = await _is_new(call, topic)
-    # A person would rather read the error than wait for an outage to end.
+    # A person prefers the error over waiting for the end of an outage.
     producer = Producer(await call.client(), group, ProducerSettings(retry_backoff_ms=0))
     to = None
     if queue is not None or broker is not None or call.dry_run:
@@ -150,10 +150,10 @@ def _outcome_of(result: SendResult) -> Outcome:
 
 
 async def _send_to_any(call: Call, producer: Producer, message: Message) -> SendResult:
-    """Send to the next broker where one does not answer, as producers do, and say so.
+    """Try the next broker if one does not answer, as producers do, with a warning.
 
-    A producer of RocketMQ gives the first attempt all of its time, so that a broker that hangs
-    would leave none for the others.
+    A producer of RocketMQ gives the first attempt all of its time, so a hanging broker would leave
+    no time for the others.
     """
     by_broker: dict[str, MessageQueue] = {}
     queues = await producer.queues(message.topic)
@@ -176,12 +176,12 @@ async def _send_to_any(call: Call, producer: Producer, message: Message) -> Send
 def _chosen(
     queues: list[MessageQueue], queue: str | None, broker: str | None
 ) -> MessageQueue | None:
-    """Return the queue that is named, or the first one of a broker; None where neither is."""
+    """Return the named queue, or the first one of a named broker; None if neither is named."""
     if queue is not None:
         return choose_queue(queues, queue, broker)
     if broker is None:
         return None
-    here = [one for one in queues if one.broker_name == broker]
+    here = [message_queue for message_queue in queues if message_queue.broker_name == broker]
     return choose_queue(here, str(here[0].queue_id if here else 0), broker)
 
 
@@ -197,7 +197,7 @@ async def _is_new(call: Call, topic: str) -> bool:
         return True
     if not any(data.perm & PERM_WRITE and data.write_queue_nums for data in route.queue_datas):
         perms = ", ".join(
-            f"{perm_text(one.perm)} on {one.broker_name}" for one in route.queue_datas
+            f"{perm_text(data.perm)} on {data.broker_name}" for data in route.queue_datas
         )
         raise ServerRefused(
             f"topic {topic} does not accept messages: its permission is {perms}",
@@ -213,7 +213,7 @@ def _body(call: Call, body: str | None, file: Path | None) -> bytes:
         if body is not None:
             raise Usage("BODY excludes --file", hint="give one of them")
         with file.open("rb") as source:
-            # A device may be endless; a broker accepts no more than a frame.
+            # A device may be endless, and a broker does not accept more than a frame.
             data = source.read(FRAME_SIZE_MAX)
         if len(data) == FRAME_SIZE_MAX:
             raise Usage(f"{file} is larger than the largest message", hint="send a smaller body")

@@ -1,6 +1,6 @@
 """``message tail``: follow a topic and show each message as it is stored, until Ctrl-C.
 
-    one task a queue:  PULL_MESSAGE (held by the broker up to 15 s) --> rows
+    one task per queue:  PULL_MESSAGE (held by the broker up to 15 s) --> rows
 
 Requests: GET_ROUTEINFO_BY_TOPIC, the offset to start at, then PULL_MESSAGE again and
 again. No offset is committed, so other consumers do not notice a tail.
@@ -29,7 +29,7 @@ from storefmt.names import TOOLS_GROUP
 HOLD_MS: Final = 15_000
 RETRY_S: Final = 1.0
 AHEAD_MAX: Final = 256
-"""Messages read ahead of the printer, over all queues."""
+"""How many messages are read ahead of the printer, over all queues."""
 
 
 @command(
@@ -57,30 +57,36 @@ async def tail_topic(call: Call, *, topic: str, tag: str, tail: TailOptions) -> 
         ItemNotFound: the queue does not exist.
     """
     if call.is_offline:
-        from mqadmin.store.follow import follow
+        from mqadmin.store_access.follow_log import follow
 
-        wanted = tail.filter(topic=topic, tags=_tags(tag))
-        return follow(call, tail, wanted, body="none" if tail.no_body else "inflated")
+        record_filter = tail.filter(topic=topic, tags=_tags(tag))
+        return follow(call, tail, record_filter, body="none" if tail.no_body else "inflated")
     consumer = PullConsumer(await call.client(), TOOLS_GROUP)
     queues = await consumer.queues(topic)
     if tail.queue is not None:
         queues = [choose_queue(queues, tail.queue, None)]
     now_ms = call.now_ms()
-    starts = await asyncio.gather(*(_start(consumer, one, tail.from_, now_ms) for one in queues))
+    starts = await asyncio.gather(
+        *(_start(consumer, message_queue, tail.from_, now_ms) for message_queue in queues)
+    )
     ends: Sequence[int | None] = [None] * len(queues)
     if tail.no_follow:
-        ends = await asyncio.gather(*(consumer.max_offset(one) for one in queues))
+        ends = await asyncio.gather(
+            *(consumer.max_offset(message_queue) for message_queue in queues)
+        )
     looks = Limit(tail.scan)
     followers = [
-        QueueTail(call, consumer, one, start, end=end, tag=tag, wanted=tail.filter(), scan=looks)
-        for one, start, end in zip(queues, starts, ends, strict=True)
+        QueueTail(
+            call, consumer, message_queue, start, end=end, tag=tag, wanted=tail.filter(), scan=looks
+        )
+        for message_queue, start, end in zip(queues, starts, ends, strict=True)
     ]
     return Outcome(_rows(call, followers, tail), follow=True)
 
 
 def _tags(expression: str) -> tuple[str, ...]:
-    """Return the tags of ``A || B``; empty if all are wanted."""
-    tags = tuple(one.strip() for one in expression.split("||"))
+    """Return the tags of ``A || B``; empty for all."""
+    tags = tuple(tag.strip() for tag in expression.split("||"))
     return () if "*" in tags else tags
 
 
@@ -101,9 +107,9 @@ class ScanOver(Exception):
 
 @dataclass(slots=True)
 class QueueTail:
-    """Reads one queue from ``queue_offset`` on, up to ``end`` where there is one.
+    """Reads one queue from ``queue_offset`` on, up to ``end`` if it is set.
 
-    ``scan`` is how many messages all of them together may check.
+    ``scan`` is how many messages all queues together may check.
     """
 
     call: Call
@@ -116,10 +122,10 @@ class QueueTail:
     wanted: RecordFilter
     scan: Limit
 
-    async def run(self, out: "asyncio.Queue[MessageExt | Exception | None]") -> None:
+    async def put_messages(self, out: "asyncio.Queue[MessageExt | Exception | None]") -> None:
         """Put messages into ``out``; None at the end, an error if it cannot continue.
 
-        ``ScanOver`` ends them all.
+        ``ScanOver`` ends all queues.
         """
         try:
             while self.end is None or self.queue_offset < self.end:
@@ -127,7 +133,7 @@ class QueueTail:
                 for message in pulled.messages if pulled is not None else ():
                     if self.end is not None and message.queue_offset >= self.end:
                         continue
-                    if not self.scan.take():
+                    if not self.scan.spend():
                         await out.put(ScanOver())
                         return
                     if self.wanted.wants(message.record):
@@ -138,7 +144,7 @@ class QueueTail:
             await out.put(None)
 
     async def _pull(self) -> PullResult | None:
-        """Pull once and move on; None where the broker is away for a moment."""
+        """Pull once and advance; None if the broker is away for a moment."""
         try:
             pulled = await self.consumer.pull(
                 self.queue,
@@ -160,21 +166,21 @@ class QueueTail:
 async def _rows(call: Call, followers: list[QueueTail], tail: TailOptions) -> AsyncIterator[Row]:
     """Yield the messages of all queues as they come."""
     out: asyncio.Queue[MessageExt | Exception | None] = asyncio.Queue(AHEAD_MAX)
-    tasks = [asyncio.create_task(follower.run(out)) for follower in followers]
+    tasks = [asyncio.create_task(follower.put_messages(out)) for follower in followers]
     left, size = tail.count, Limit(tail.bytes_)
     running = len(tasks)
     try:
         while running and left != 0:
-            found = await out.get()
-            if found is None:
+            batch = await out.get()
+            if batch is None:
                 running -= 1
-            elif isinstance(found, ScanOver):
+            elif isinstance(batch, ScanOver):
                 break
-            elif isinstance(found, Exception):
-                raise found
+            elif isinstance(batch, Exception):
+                raise batch
             else:
-                row = row_of(found, warn=call.warn, body=not tail.no_body)
-                if not size.take(row.body_size):
+                row = row_of(batch, warn=call.warn, body=not tail.no_body)
+                if not size.spend(row.body_size):
                     break
                 yield row
                 left = None if left is None else left - 1

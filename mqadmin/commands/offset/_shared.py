@@ -1,7 +1,7 @@
 """Move a group to another place in topics: what ``offset reset`` and ``offset skip`` share.
 
-    no member online    read old, work out new, UPDATE_CONSUMER_OFFSET, read back
-    members online      INVOKE_BROKER_TO_RESET_OFFSET: the broker tells every member to move;
+    no member online    read old, compute new, UPDATE_CONSUMER_OFFSET, read back
+    members online      INVOKE_BROKER_TO_RESET_OFFSET: the broker asks every member to move;
                         ``mqadmin.changes.online_move`` then checks whether they did
 
 A member that is online would overwrite a stored offset with its own within seconds, so it has to
@@ -72,7 +72,7 @@ within_option = click.option(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reset:
-    """Which group, which topics, and where to."""
+    """Which group to move, in which topics, and where."""
 
     group: str
     topic: tuple[str, ...]
@@ -87,7 +87,7 @@ class Reset:
 
 @dataclass(frozen=True, slots=True)
 class TopicPlan:
-    """What is to happen in one topic.
+    """The plan for one topic.
 
     Attributes:
         nodes: the masters that are asked, each with a part of the topic.
@@ -111,7 +111,7 @@ async def move_group(call: Call, reset: Reset, *, title: str) -> Outcome:
     ]
     moves = [move for plan in plans for move in plan.moves]
     if call.settings.compat and any(move.old is None for move in moves):
-        # Java's tool moves no group that has not committed an offset in every queue.
+        # Java's tool does not move a group that lacks an offset in some queue.
         raise ItemNotFound(
             f"group {reset.group} has no offset in every queue of {', '.join(reset.topic)}",
             hint=f"`offset reset {reset.group} TOPIC --to …` moves it anyway",
@@ -121,7 +121,7 @@ async def move_group(call: Call, reset: Reset, *, title: str) -> Outcome:
         columns = (*OFFSET_COLUMNS, "first_msg_id")
         return Outcome(rows, exit_code=answers.exit_code, columns=columns)
     place = reset.to.text + (f", which is {instant}," if instant else "")
-    topics = ("topic " if len(plans) == 1 else "topics ") + ", ".join(one.topic for one in plans)
+    topics = ("topic " if len(plans) == 1 else "topics ") + ", ".join(plan.topic for plan in plans)
     await call.confirm(f"move group {reset.group} in {topics} to {place} ({len(moves)} queues)?")
     is_online = any(plan.is_online for plan in plans)
     keep_offsets(
@@ -134,7 +134,7 @@ async def move_group(call: Call, reset: Reset, *, title: str) -> Outcome:
     )
     if not is_online:
         return Outcome([await store_offset(admin, reset.group, move) for move in moves])
-    # A member waits for 10 s on the way, so that the topics are better watched side by side.
+    # A member waits 10 s before it moves, so the topics are watched at the same time.
     parts = await asyncio.gather(*(_send_online(call, admin, reset, plan) for plan in plans))
     sent = [row for part in parts for row in part]
     return Outcome(
@@ -148,7 +148,7 @@ async def move_group(call: Call, reset: Reset, *, title: str) -> Outcome:
 async def _plan(
     call: Call, admin: "Admin", reset: Reset, topic: str, answers: Answers
 ) -> TopicPlan:
-    """Return what is to happen in one topic.
+    """Return the plan for one topic.
 
     Raises:
         ServerRefused: members are online, and cannot be sent there.
@@ -156,15 +156,15 @@ async def _plan(
     """
     route = await admin.topic_route(topic)
     nodes, queues = _chosen_queues(reset, topic, route)
-    told = await ask_each(
+    members_by_node = await ask_each(
         nodes,
-        lambda at: admin.consumer_ids(at.address, reset.group),
+        lambda node: admin.consumer_ids(node.address, reset.group),
         answers=answers if call.dry_run else None,
     )
-    masters = {node.broker: node.address for node, _ in told}
+    masters = {node.broker: node.address for node, _ in members_by_node}
     if call.dry_run:
         queues = [queue for queue in queues if queue.broker_name in masters]
-    is_online = any(ids for _, ids in told)
+    is_online = any(ids for _, ids in members_by_node)
     if is_online and (reset.queue or not reset.to.is_time_like):
         raise ServerRefused(
             f"group {reset.group} has members online, which a broker can only move to a time, in "
@@ -172,11 +172,18 @@ async def _plan(
             hint="stop them, or pass --to earliest, latest or a time",
         )
     if is_online:
-        await check_members_follow(admin, reset.group, [node for node, _ in told])
-    known = await known_offsets(admin, reset.group, topic, masters)
+        await check_members_follow(admin, reset.group, [node for node, _ in members_by_node])
+    stored_offsets = await known_offsets(admin, reset.group, topic, masters)
     moves = await asyncio.gather(
         *(
-            _move(call, admin, reset, queue, masters[queue.broker_name], known[queue.broker_name])
+            _move(
+                call,
+                admin,
+                reset,
+                queue,
+                masters[queue.broker_name],
+                stored_offsets[queue.broker_name],
+            )
             for queue in queues
         )
     )
@@ -204,7 +211,7 @@ def _chosen_queues(
             )
     if reset.broker is not None:
         nodes = [node for node in nodes if reset.broker in (node.broker, node.address)]
-        queues = [queue for queue in queues if queue.broker_name in {at.broker for at in nodes}]
+        queues = [queue for queue in queues if queue.broker_name in {node.broker for node in nodes}]
         if not queues:
             raise ItemNotFound(
                 f"topic {topic} has no queue on broker {reset.broker}",
@@ -218,7 +225,7 @@ def _chosen_queues(
 async def _send_online(
     call: Call, admin: "Admin", reset: Reset, plan: TopicPlan
 ) -> list[OffsetChange]:
-    """Send the members of a group to where they are to go, and look whether they went."""
+    """Send the members of a group to the new position, and check whether they moved."""
     if not plan.is_online:
         return [await store_offset(admin, reset.group, move) for move in plan.moves]
     return await send_members(
@@ -227,7 +234,7 @@ async def _send_online(
         _send_to(call, reset, plan.topic),
         plan.moves,
         nodes=plan.nodes,
-        # Java's own tool ends as soon as the members were told, and so do its names here.
+        # Java's tool ends as soon as the request is sent, and so do its command names here.
         within_ms=reset.within if call.spelled in NATIVE_NAMES else 0,
     )
 
@@ -256,9 +263,9 @@ def _at_instant(call: Call, reset: Reset) -> tuple[Reset, str]:
 
 
 async def _preview(call: Call, reset: Reset, moves: list[OffsetMove]) -> list[OffsetChange]:
-    """Return what would move, with the first message that would be read of each queue."""
+    """Return what would move, with the first message that would be read in each queue."""
     consumer = PullConsumer(await call.client(), TOOLS_GROUP)
-    firsts = await asyncio.gather(*(message_at(consumer, one.queue, one.new) for one in moves))
+    firsts = await asyncio.gather(*(message_at(consumer, move.queue, move.new) for move in moves))
     return [
         row_of(reset.group, move, WOULD_CHANGE, first=first)
         for move, first in zip(moves, firsts, strict=True)
@@ -271,17 +278,17 @@ async def _move(
     reset: Reset,
     queue: MessageQueue,
     address: str,
-    known: dict[int, int],
+    stored_offsets: dict[int, int],
 ) -> OffsetMove:
-    """Work out where a queue's offset goes."""
+    """Compute the new offset of a queue."""
     low, high = await asyncio.gather(admin.min_offset(queue), admin.max_offset(queue))
-    old = known.get(queue.queue_id)
+    old = stored_offsets.get(queue.queue_id)
     if reset.to.mark is PositionKind.TIME:
-        found = await admin.search_offset(queue, reset.to.when.ms(call.now_ms()))
-        new = min(max(found, low), high)
+        found_offset = await admin.search_offset(queue, reset.to.when.ms(call.now_ms()))
+        new = min(max(found_offset, low), high)
     else:
         new = reset.to.within(low=low, high=high, current=old)
-    # Without an offset a group would begin at the first message there is, or further ahead.
+    # Without an offset, a group would begin at the first existing message, or later.
     reached = low if old is None else old
     if reset.only_back and new > reached:
         return OffsetMove(queue, address, old, reached, low, high, asked=new)
@@ -289,7 +296,7 @@ async def _move(
 
 
 def _send_to(call: Call, reset: Reset, topic: str) -> SendTo:
-    """Return where the members are sent: brokers only take times."""
+    """Return the time to send the members to, because brokers only accept times."""
     wanted_ms = {PositionKind.EARLIEST: 0, PositionKind.LATEST: LATEST_MS}.get(reset.to.mark)
     if wanted_ms is None:
         wanted_ms = reset.to.when.ms(call.now_ms())

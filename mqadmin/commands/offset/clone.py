@@ -46,15 +46,15 @@ async def clone_offsets(call: Call, *, source: str, target: str, topic: tuple[st
     if source == target:
         raise Usage(f"{source} and {target} are the same group")
     admin = await call.admin()
-    nodes = {at.broker: at.address for at in await masters(admin, every=True)}
-    wanted = {
+    nodes = {node.broker: node.address for node in await masters(admin, every=True)}
+    offsets = {
         (target, name): spots
         for name, spots in (await offsets_of(admin, source, nodes, topic)).items()
         if not name.startswith(RETRY_PREFIX) or name in topic
     }
     return await store_offsets(
         call,
-        wanted,
+        offsets,
         groups=[target],
         addresses=nodes.values(),
         title=f"offset clone {source} {target}",

@@ -70,11 +70,11 @@ async def export_offsets(
 
 async def _rows(call: Call) -> list[GroupOffset]:
     if call.is_offline:
-        from mqadmin.store.offline import stored_positions
+        from mqadmin.store_access.stored_rows import stored_positions
 
         return [
-            GroupOffset.of(at, broker=None, consumer_offset=at.queue_offset)
-            for at in stored_positions(call, None)
+            GroupOffset.of(position, broker=None, consumer_offset=position.queue_offset)
+            for position in stored_positions(call, None)
         ]
     admin = await call.admin()
     rows = []

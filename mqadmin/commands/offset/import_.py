@@ -71,12 +71,12 @@ async def import_offsets(
         ServerRefused: members of a group are online.
     """
     text = call.console.text_of(file)
-    wanted = _read_file(file, text, groups=group, broker=broker, renamed=dict(brokers))
+    offsets = _read_file(file, text, groups=group, broker=broker, renamed=dict(brokers))
     admin = await call.admin()
-    groups = sorted({name for name, _ in wanted})
+    groups = sorted({name for name, _ in offsets})
     return await store_offsets(
         call,
-        wanted,
+        offsets,
         groups=groups,
         addresses=[node.address for node in await masters(admin, every=True)],
         question=lambda count: f"store {count} offsets of {', '.join(groups)}?",
@@ -93,7 +93,7 @@ def _read_file(
     broker: str | None,
     renamed: Mapping[str, str],
 ) -> OffsetsByGroup:
-    found: OffsetsByGroup = {}
+    offsets: OffsetsByGroup = {}
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
             continue
@@ -101,15 +101,15 @@ def _read_file(
         row = _read_line(where, line)
         if groups and row.group not in groups:
             continue
-        at = row.broker or broker
-        if at is None:
+        broker_name = row.broker or broker
+        if broker_name is None:
             raise Usage(f"{where} names no broker", hint="add --broker NAME")
         check_group_name(row.group)
-        spots = found.setdefault((row.group, row.topic), {})
-        spots[renamed.get(at, at), row.queue_id] = row.consumer_offset
-    if not found:
+        spots = offsets.setdefault((row.group, row.topic), {})
+        spots[renamed.get(broker_name, broker_name), row.queue_id] = row.consumer_offset
+    if not offsets:
         raise Usage(f"{file} has no offset", hint="`offset export` writes such a file")
-    return found
+    return offsets
 
 
 def _read_line(where: str, line: str) -> GroupOffset:

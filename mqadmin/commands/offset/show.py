@@ -27,16 +27,16 @@ async def show_offsets(call: Call, *, group: str, topic: str | None) -> Outcome:
         ItemNotFound: no broker knows the group, or it has no offset in the topic.
     """
     answers = Answers(call)
-    known = await find_group(await call.admin(), group, answers=answers)
+    places = await find_group(await call.admin(), group, answers=answers)
     rows = [
-        GroupOffset(group, name, at.node.broker, queue_id, queue_offset)
-        for at in known
-        for name, queues in sorted(at.offsets.items())
+        GroupOffset(group, name, place.node.broker, queue_id, queue_offset)
+        for place in places
+        for name, queues in sorted(place.offsets.items())
         for queue_id, queue_offset in sorted(queues.items())
         if topic in (None, name)
     ]
     if not rows and topic is not None and not answers.exit_code():
-        topics = sorted({name for at in known for name in at.offsets})
+        topics = sorted({name for place in places for name in place.offsets})
         raise ItemNotFound(
             f"group {group} has no offset in topic {topic}",
             hint=f"it has offsets in {', '.join(topics)}"

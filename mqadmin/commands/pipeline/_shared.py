@@ -1,4 +1,4 @@
-"""The arguments of the commands that work on archives."""
+"""The arguments of commands on archives."""
 
 import click
 

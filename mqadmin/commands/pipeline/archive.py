@@ -3,7 +3,7 @@
 archive    archive each message exactly once
 compact    write few large files instead of many small ones
 expire     remove old messages
-clean      delete files that no longer count
+clean      delete files that no longer belong to the archive
 """
 
 import asyncio
@@ -16,12 +16,12 @@ from mqadmin.cli.times import TIME
 from mqadmin.cli.types import GROUP, INTEGER, TOPIC, Choice
 from mqadmin.commands.pipeline._shared import of_archive, only_topics
 from mqadmin.output.times import When
-from mqadmin.store.spark_job import LOCAL, Engine, JobOptions, of_live_job, run_live_job
+from mqadmin.store_access.spark_job import LOCAL, Engine, JobOptions, of_live_job, run_live_job
 
 
 @dataclass(frozen=True, slots=True)
 class ArchivedRow(Row):
-    """One file that counts; ``commit`` numbers the archive's manifests from 1."""
+    """One committed file; ``commit`` numbers the archive's manifests from 1."""
 
     commit: int
     topic: str
@@ -99,7 +99,7 @@ def archive_topics(
 
     Raises:
         Usage: no topics are named.
-        CommandError: a broker does not answer, or no longer has what is next.
+        CommandError: a broker does not answer, or has deleted the next messages.
     """
     options = {
         "subscribe": topic,
@@ -119,7 +119,7 @@ def archive_topics(
 
 @dataclass(frozen=True, slots=True)
 class CompactedRow(Row):
-    """Files of one topic, broker and day that became fewer."""
+    """Files of one topic, broker and day that were merged."""
 
     commit: int
     topic: str
@@ -168,7 +168,7 @@ def compact_archive(
 
 @dataclass(frozen=True, slots=True)
 class ExpiredRow(Row):
-    """One file that no longer counts."""
+    """One file that no longer belongs to the archive."""
 
     topic: str
     broker: str

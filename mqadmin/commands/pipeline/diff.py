@@ -4,13 +4,13 @@ from dataclasses import dataclass, replace
 
 from mqadmin.cli.declare import Call, Needs, Outcome, argument, command
 from mqadmin.cli.types import DIR
-from mqadmin.store.rows import DiffRow
-from mqadmin.store.spark_job import Engine, of_store_job, run_job
+from mqadmin.store_access.analysis_rows import DiffRow
+from mqadmin.store_access.spark_job import Engine, of_store_job, run_job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetDiffRow(DiffRow):
-    """The log of another store, or one of its queues that is not the same."""
+    """The log of another store, or one of its queues that differs."""
 
     other: str
 
@@ -34,5 +34,5 @@ class FleetDiffRow(DiffRow):
     "others", nargs=-1, type=DIR, required=True, metavar="B", help="the stores to compare with"
 )
 def diff_stores(call: Call, *, where: Engine, others: tuple[str, ...]) -> Outcome:
-    """Return of each B a row for the log and one for each queue that is not the same."""
+    """Return, for each B, a row for the log and one for each queue that differs."""
     return run_job(call, "diff", replace(where, more=others), row=FleetDiffRow)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command
-from mqadmin.store.spark_job import Engine, of_stores_job, run_job
+from mqadmin.store_access.spark_job import Engine, of_stores_job, run_job
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from mqadmin.cli.declare import Call, Needs, Outcome, command
 from mqadmin.cli.decorators import pause_option
-from mqadmin.store.rows import EVENTS_DETAILS, EventRow
-from mqadmin.store.spark_job import Engine, of_stores_job, run_job
+from mqadmin.store_access.analysis_rows import EVENTS_DETAILS, EventRow
+from mqadmin.store_access.spark_job import Engine, of_stores_job, run_job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from mqadmin.cli.decorators import stored_from, stored_until, with_tags
 from mqadmin.cli.times import bound_ms
 from mqadmin.cli.types import DIR, TOPIC, Choice
 from mqadmin.output.times import When
-from mqadmin.store.spark_job import Engine, of_stores_job, run_job
+from mqadmin.store_access.spark_job import Engine, of_stores_job, run_job
 
 
 @dataclass(frozen=True, slots=True)

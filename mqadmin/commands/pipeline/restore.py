@@ -10,7 +10,7 @@ from mqadmin.cli.decorators import broker_option
 from mqadmin.cli.types import DIR, INTEGER, TOPIC
 from mqadmin.commands.pipeline._shared import of_archive, only_topics
 from mqadmin.errors import Usage
-from mqadmin.store.spark_job import Engine, of_live_job, run_live_job
+from mqadmin.store_access.spark_job import Engine, of_live_job, run_live_job
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command
 from mqadmin.cli.times import TIME
 from mqadmin.cli.types import GROUP, TOPIC
 from mqadmin.output.times import When
-from mqadmin.store.spark_job import Engine, of_stores_job, run_job
+from mqadmin.store_access.spark_job import Engine, of_stores_job, run_job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

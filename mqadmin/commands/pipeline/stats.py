@@ -7,7 +7,7 @@ import click
 
 from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command
 from mqadmin.cli.types import Choice
-from mqadmin.store.spark_job import Engine, of_stores_job, run_job
+from mqadmin.store_access.spark_job import Engine, of_stores_job, run_job
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,8 @@
 from mqadmin.cli.declare import Call, Needs, Outcome, command
 from mqadmin.cli.decorators import every_span, of_topic, stored_between
 from mqadmin.cli.times import OpenTimeSpan
-from mqadmin.store.rows import SpanRow
-from mqadmin.store.spark_job import Engine, of_stores_job, run_job
+from mqadmin.store_access.analysis_rows import SpanRow
+from mqadmin.store_access.spark_job import Engine, of_stores_job, run_job
 
 
 @command(

@@ -7,7 +7,7 @@ import click
 
 from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, argument, command
 from mqadmin.cli.types import TOPIC
-from mqadmin.store.spark_job import Engine, of_stores_job, run_job
+from mqadmin.store_access.spark_job import Engine, of_stores_job, run_job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,9 +30,9 @@ class FleetStepRow(Row):
 
 
 def _row(
-    *, unique_key: str | None, keys: list[str] | None, due_ms: int | None, **known: Any
+    *, unique_key: str | None, keys: list[str] | None, due_ms: int | None, **fields: Any
 ) -> Row:
-    return FleetStepRow(**known, unique_key=unique_key, keys=tuple(keys or ()), due_ms=due_ms or 0)
+    return FleetStepRow(**fields, unique_key=unique_key, keys=tuple(keys or ()), due_ms=due_ms or 0)
 
 
 @command(

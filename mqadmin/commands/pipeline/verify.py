@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from mqadmin.cli.declare import Call, Needs, Outcome, Row, command
-from mqadmin.store.rows import FindingRow
-from mqadmin.store.spark_job import Engine, of_stores_job, run_job
+from mqadmin.store_access.analysis_rows import FindingRow
+from mqadmin.store_access.spark_job import Engine, of_stores_job, run_job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,11 +26,11 @@ class StoreReportRow(Row):
     findings: tuple[FindingRow, ...]
 
 
-def _row(*, findings: list[dict[str, Any]], **known: Any) -> StoreReportRow:
-    found = tuple(FindingRow(**each) for each in findings)
-    counts = Counter(each.severity for each in found)
+def _row(*, findings: list[dict[str, Any]], **fields: Any) -> StoreReportRow:
+    finding_rows = tuple(FindingRow(**each) for each in findings)
+    counts = Counter(each.severity for each in finding_rows)
     return StoreReportRow(
-        **known, errors=counts["error"], warnings=counts["warning"], findings=found
+        **fields, errors=counts["error"], warnings=counts["warning"], findings=finding_rows
     )
 
 

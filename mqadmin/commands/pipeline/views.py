@@ -7,7 +7,7 @@ import click
 
 from mqadmin.cli.declare import Call, Needs, Outcome, Row, command
 from mqadmin.cli.decorators import more_stores
-from mqadmin.store.spark_job import LOCAL, run_job
+from mqadmin.store_access.spark_job import LOCAL, run_job
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +33,10 @@ class ViewRow(Row):
 @more_stores
 @click.option("--prefix", metavar="TEXT", help="how the names of the views begin")
 def print_views(call: Call, *, more: tuple[str, ...], prefix: str | None) -> Outcome:
-    """Print the script: it is the result itself, not a row of one.
+    """Print the script, which is the result itself, without rows.
 
     Raises:
-        NotAStore: a directory is no store.
+        NotAStore: a directory is not a store.
         Usage: the prefix has other characters than letters, digits and ``_``.
     """
     where = replace(LOCAL, more=more)

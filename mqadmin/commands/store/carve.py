@@ -83,10 +83,10 @@ def carve_files(
     if to:
         out = OutputDirectory.make(to, source=call.store_dir)
         log = CarvedLog(out, file_size=log_file_size)
-    found = carver.count
+    carved_count = carver.count
     return Outcome(
         _rows(call, body, carver, log),
-        exit_code=lambda: 0 if found.records else ItemNotFound.exit_code,
+        exit_code=lambda: 0 if carved_count.records else ItemNotFound.exit_code,
         notes=() if paths else ("no files to search",),
     )
 
@@ -94,16 +94,16 @@ def carve_files(
 def _rows(call: Call, body: BodyForm, carver: Carver, log: CarvedLog | None) -> Iterator[CarvedRow]:
     try:
         with Progress(call.console, "carve") as progress:
-            for found in carver.search(files_to_carve(call.store_dir), progress=progress):
-                written = log is not None and log.put(found)
+            for carved in carver.search(files_to_carve(call.store_dir), progress=progress):
+                written = log is not None and log.put(carved)
                 row = row_at(
-                    found.record,
-                    log_offset=found.record.log_offset,
-                    file=str(found.path),
+                    carved.record,
+                    log_offset=carved.record.log_offset,
+                    file=str(carved.path),
                     body=body,
                     warn=call.warn,
                 )
-                yield CarvedRow.of(row, pos=found.pos, in_place=found.in_place, written=written)
+                yield CarvedRow.of(row, pos=carved.pos, in_place=carved.in_place, written=written)
         if log is not None:
             log.finish()
     finally:

@@ -35,9 +35,9 @@ def show_checkpoint(call: Call) -> Outcome:
         RecordDamaged: it is too short.
     """
     with StoreDir.open(call.store_dir) as store:
-        found = store.checkpoint()
-        if found is None:
+        checkpoint = store.checkpoint()
+        if checkpoint is None:
             raise ItemNotFound(
                 f"no checkpoint in {store.root}", hint="a broker creates it when it starts"
             )
-        return one(CheckpointRow.of(found, aborted=store.aborted))
+        return one(CheckpointRow.of(checkpoint, aborted=store.aborted))

@@ -60,14 +60,14 @@ def show_config(call: Call, *, file: str | None, name: str | None) -> Outcome:
         ConfigDamaged: neither the file that was named nor its ``.bak`` can be read.
     """
     with StoreDir.open(call.store_dir) as store:
-        known = [one for one in MEANINGS if _paths(store, one)]
-        wanted = known if file is None else [file]
+        existing = [config_name for config_name in MEANINGS if _paths(store, config_name)]
+        names = existing if file is None else [file]
         if file is not None and not _paths(store, file):
             raise ItemNotFound(
                 f"no {file} in config/ of {store.root}",
-                hint=f"there are: {', '.join(known) or 'none'}",
+                hint=f"there are: {', '.join(existing) or 'none'}",
             )
-        reads = [_read(store, one) for one in wanted]
+        reads = [_read(store, config_name) for config_name in names]
     if file is not None and reads[0].value is None:
         damaged, problem = reads[0].problems[0]
         raise ConfigDamaged(f"{damaged}: {problem}; `mqadmin store verify` checks the rest")
@@ -94,11 +94,13 @@ def _read(store: StoreDir, name: str) -> ConfigRead[Json]:
     problems = []
     for path in _paths(store, name):
         try:
-            found = TimerCheckpoint.decode(store.open_files.open(path).read(0, CHECKPOINT_SIZE))
+            checkpoint = TimerCheckpoint.decode(
+                store.open_files.open(path).read(0, CHECKPOINT_SIZE)
+            )
         except StoreError as error:
             problems.append((f"config/{path.name}", str(error)))
         else:
-            fields: dict[Key, Json] = dict(zip(found._fields, found, strict=True))
+            fields: dict[Key, Json] = dict(zip(checkpoint._fields, checkpoint, strict=True))
             return ConfigRead(fields, f"config/{path.name}", tuple(problems))
     return ConfigRead(None, "", tuple(problems))
 

@@ -51,13 +51,13 @@ def check_queues(call: Call, *, topic: str | None) -> Outcome:
     """
     with StoreDir.open(call.store_dir) as store:
         store.need_queues()
-        found = [forms for forms in compare_forms(store) if topic in (None, forms.topic)]
-    if not found:
+        comparisons = [forms for forms in compare_forms(store) if topic in (None, forms.topic)]
+    if not comparisons:
         raise ItemNotFound(
             f"{call.store_dir}: no queues that are in files and in RocksDB",
             hint="a broker with rocksdbCQDoubleWriteEnable=true makes them",
         )
-    rows = [_forms(forms) for forms in found]
+    rows = [_forms(forms) for forms in comparisons]
     return Outcome(rows, exit_code=0 if all(row.same for row in rows) else CheckFailed.exit_code)
 
 

@@ -6,7 +6,7 @@ from mqadmin.cli.declare import Call, Needs, Outcome, argument, command
 from mqadmin.cli.types import DIR
 from mqadmin.errors import CheckFailed
 from mqadmin.output.terminal.progress import Progress
-from mqadmin.store.rows import DiffRow
+from mqadmin.store_access.analysis_rows import DiffRow
 from storefmt.offline.analyse.compare import compare_logs, compare_queues
 from storefmt.offline.views.storedir import StoreDir
 

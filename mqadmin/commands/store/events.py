@@ -3,7 +3,7 @@
 from mqadmin.cli.declare import Call, Needs, Outcome, command
 from mqadmin.cli.decorators import pause_option
 from mqadmin.output.terminal.progress import Progress
-from mqadmin.store.rows import EVENTS_DETAILS, EventRow
+from mqadmin.store_access.analysis_rows import EVENTS_DETAILS, EventRow
 from storefmt.offline.analyse.events import PAUSE_MS, store_events
 from storefmt.offline.views.storedir import StoreDir
 
@@ -28,7 +28,7 @@ def show_events(call: Call, *, pause: int | None) -> Outcome:
     """
     with StoreDir.open(call.store_dir) as store, Progress(call.console, "events") as progress:
         total = store.log.end - store.log.min_offset
-        found = store_events(
+        events = store_events(
             store, pause_ms=pause or PAUSE_MS, on_done=lambda size: progress(size, total)
         )
-    return Outcome([EventRow(**one._asdict()) for one in found])
+    return Outcome([EventRow(**event._asdict()) for event in events])

@@ -6,7 +6,7 @@ from mqadmin.cli.declare import Call, Needs, Outcome, argument, command, one
 from mqadmin.cli.decorators import no_body_option, option_group
 from mqadmin.messages.message_rows import MESSAGE_COLUMNS, BodyForm, MessageRow
 from mqadmin.messages.record_rows import body_form
-from mqadmin.store.offline import stored_row
+from mqadmin.store_access.stored_rows import stored_row
 from storefmt.offline.views.storedir import StoreDir
 
 LOG_OFFSET_DIGITS_MAX = 20

@@ -87,16 +87,16 @@ def show_bytes(
 def _rows(dump: Dump, whole: bool) -> Iterator[ByteRow]:
     for named in dump.named:
         shown = len(named.data) if whole else min(len(named.data), BODY_SIZE)
-        for at in range(0, shown, LINE_SIZE):
-            data = named.data[at : min(at + LINE_SIZE, shown)]
-            yield _row(dump, named, at, data)
+        for pos in range(0, shown, LINE_SIZE):
+            data = named.data[pos : min(pos + LINE_SIZE, shown)]
+            yield _row(dump, named, pos, data)
         left = len(named.data) - shown
         if left:
             yield _row(dump, named, shown, b"", size=left)
 
 
-def _row(dump: Dump, named: NamedBytes, at: int, data: bytes, *, size: int = 0) -> ByteRow:
-    pos = named.pos + at
+def _row(dump: Dump, named: NamedBytes, start: int, data: bytes, *, size: int = 0) -> ByteRow:
+    pos = named.pos + start
     left_out = f"{size} more bytes; --whole shows them"
     return ByteRow(
         file=dump.file,
@@ -107,9 +107,9 @@ def _row(dump: Dump, named: NamedBytes, at: int, data: bytes, *, size: int = 0) 
         text="".join(chr(byte) if 32 <= byte < 127 else "." for byte in data),
         layout=named.layout,
         field=named.field,
-        value=named.value if at == 0 else None,
-        unit=named.unit if at == 0 else "",
-        means=left_out if size else _means(named) if at == 0 else "",
+        value=named.value if start == 0 else None,
+        unit=named.unit if start == 0 else "",
+        means=left_out if size else _means(named) if start == 0 else "",
     )
 
 

@@ -6,7 +6,7 @@ from mqadmin.cli.times import bound_ms
 from mqadmin.messages.message_rows import MESSAGE_COLUMNS, MessageRow
 from mqadmin.messages.record_rows import Selection, message_rows, selection_options
 from mqadmin.output.times import When
-from mqadmin.store.offline import closing
+from mqadmin.store_access.stored_rows import closing
 from storefmt.offline.views.storedir import StoreDir
 
 
@@ -33,11 +33,11 @@ def list_log(call: Call, *, selection: Selection, to: When | None) -> Outcome:
         NotAStore: the directory is not a store.
     """
     now_ms = call.now_ms()
-    wanted = selection.wanted(bound_ms(selection.from_, now_ms), bound_ms(to, now_ms))
+    record_filter = selection.wanted(bound_ms(selection.from_, now_ms), bound_ms(to, now_ms))
     store = StoreDir.open(call.store_dir)
     rows = message_rows(
         store,
-        wanted,
+        record_filter,
         offsets=selection.offsets,
         count_max=selection.limit,
         body=selection.body,

@@ -8,14 +8,14 @@ from mqadmin.cli.declare import Call, Needs, Outcome, command
 from mqadmin.cli.decorators import of_topic
 from mqadmin.cli.types import GROUP
 from mqadmin.cluster.groups import GroupOffset
-from mqadmin.store.offline import stored_positions
+from mqadmin.store_access.stored_rows import stored_positions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetRow(GroupOffset):
     """Where a group stands: ``offset`` is the next entry it reads, ``lag`` in messages.
 
-    ``consumer_offset`` is the same as ``offset``: `offset import` takes these rows, too.
+    ``consumer_offset`` equals ``offset``, so that `offset import` accepts these rows.
     """
 
     offset: int
@@ -41,8 +41,13 @@ def list_offsets(call: Call, *, group: str | None, topic: str | None) -> Outcome
     """
     return Outcome(
         [
-            OffsetRow.of(at, broker=None, consumer_offset=at.queue_offset, offset=at.queue_offset)
-            for at in stored_positions(call, group)
-            if topic in (None, at.topic)
+            OffsetRow.of(
+                position,
+                broker=None,
+                consumer_offset=position.queue_offset,
+                offset=position.queue_offset,
+            )
+            for position in stored_positions(call, group)
+            if topic in (None, position.topic)
         ]
     )

@@ -9,7 +9,7 @@ from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command
 from mqadmin.cli.decorators import limit_option, of_topic, stored_between
 from mqadmin.cli.times import OpenTimeSpan
 from mqadmin.cli.types import GROUP
-from mqadmin.store.offline import closing
+from mqadmin.store_access.stored_rows import closing
 from storefmt.formats.message import Record
 from storefmt.formats.pop_records import read_pop_record
 from storefmt.names import TopicKind, kind_of
@@ -80,14 +80,14 @@ def list_pops(
                 return
             if not (begin_ms or 0) <= record.store_ms <= (end_ms or record.store_ms):
                 continue
-            found = read_pop_record(record.tags, record.body)
-            if found is None:
+            pop_record = read_pop_record(record.tags, record.body)
+            if pop_record is None:
                 call.warn(f"{file}: the record at log offset {pos} is not a POP record")
-            elif group in (None, found.group) and topic in (None, found.topic):
+            elif group in (None, pop_record.group) and topic in (None, pop_record.topic):
                 count += 1
                 yield PopRow.of(
-                    found,
-                    queue_offsets=list(found.queue_offsets),
+                    pop_record,
+                    queue_offsets=list(pop_record.queue_offsets),
                     revive_queue_id=record.queue_id,
                     store_ms=record.store_ms,
                     log_offset=pos,

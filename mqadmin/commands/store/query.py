@@ -10,7 +10,7 @@ from mqadmin.cli.times import TimeSpan
 from mqadmin.cli.types import Integer
 from mqadmin.messages.message_rows import MESSAGE_COLUMNS, BodyForm, MessageRow
 from mqadmin.messages.record_rows import body_options
-from mqadmin.store.offline import stored_by_key
+from mqadmin.store_access.stored_rows import stored_by_key
 
 
 @command(

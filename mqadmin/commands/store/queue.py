@@ -55,16 +55,16 @@ def list_queue(
     Raises:
         ItemNotFound: the queue does not exist.
     """
-    wanted = None if queue is None else queue_number(queue)
+    queue_id = None if queue is None else queue_number(queue)
     store = StoreDir.open(call.store_dir)
     store.need_queues()
     keys = [
         key
         for key in (*store.queues(), *store.tree.batch_queues)
-        if topic in (None, key[0]) and wanted in (None, key[1])
+        if topic in (None, key[0]) and queue_id in (None, key[1])
     ]
     if not keys and topic is not None:
-        where = topic if wanted is None else f"{topic} {wanted}"
+        where = topic if queue_id is None else f"{topic} {queue_id}"
         raise ItemNotFound(
             f"no queue {where} in {store.root}", hint="`store info` lists the topics"
         )

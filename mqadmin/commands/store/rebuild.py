@@ -59,14 +59,18 @@ def rebuild_store(call: Call, *, to: str, shape: StoreShape, no_index: bool) -> 
         )
     with StoreDir.open(call.store_dir) as store, Progress(call.console, "rebuild") as progress:
         out = OutputDirectory.make(to, source=call.store_dir)
-        done = rebuild(store, out, shape=shape, with_index=not no_index, progress=progress)
+        report = rebuild(store, out, shape=shape, with_index=not no_index, progress=progress)
         out.sync()
-    rows = [RebuiltRow.of(queue, kind="queue", files=queue.file_count) for queue in done.queues]
+    rows = [RebuiltRow.of(queue, kind="queue", files=queue.file_count) for queue in report.queues]
     if not no_index:
         rows.append(
-            RebuiltRow(kind="index", max_offset=done.index_entry_count, files=done.index_file_count)
+            RebuiltRow(
+                kind="index", max_offset=report.index_entry_count, files=report.index_file_count
+            )
         )
-    notes = tuple(done.notes)
-    if done.lost_size:
-        notes += (f"{done.lost_size} bytes of the log are not records; `store verify` says where",)
-    return Outcome(rows, exit_code=Damaged.exit_code if done.lost_size else 0, notes=notes)
+    notes = tuple(report.notes)
+    if report.lost_size:
+        notes += (
+            f"{report.lost_size} bytes of the log are not records; `store verify` says where",
+        )
+    return Outcome(rows, exit_code=Damaged.exit_code if report.lost_size else 0, notes=notes)

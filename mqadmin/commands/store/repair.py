@@ -63,11 +63,11 @@ def repair_store(call: Call, *, to: str, shape: StoreShape) -> Outcome:
         )
     with StoreDir.open(call.store_dir) as store, Progress(call.console, "repair") as progress:
         out = OutputDirectory.make(to, source=call.store_dir)
-        done = repair(store, out, shape=shape, progress=progress)
+        report = repair(store, out, shape=shape, progress=progress)
         out.sync()
-    records = done.rebuilt.record_count
+    records = report.rebuilt.record_count
     note = (
-        f"{records} records in {len(done.rebuilt.queues)} queues; {done.lost_count} messages "
-        f"lost, {done.lost_size} bytes of the log replaced or cut"
+        f"{records} records in {len(report.rebuilt.queues)} queues; {report.lost_count} messages "
+        f"lost, {report.lost_size} bytes of the log replaced or cut"
     )
-    return Outcome([RepairRow.of(each) for each in done.actions], notes=(note,))
+    return Outcome([RepairRow.of(each) for each in report.actions], notes=(note,))

@@ -61,5 +61,5 @@ def seal_store(call: Call, *, to: str | None, jobs: int | None) -> Outcome:
 def _rows(call: Call, to: str | None, jobs: int | None) -> Iterator[SealRow]:
     target = Path(to) if to else call.store_dir / CHECKSUMS
     with StoreDir.open(call.store_dir) as store, Progress(call.console, "seal") as progress:
-        for done in seal(store, target, jobs=jobs, progress=progress):
-            yield SealRow.of(done, segments=done.segment_count, damaged=done.damage_count)
+        for sealed in seal(store, target, jobs=jobs, progress=progress):
+            yield SealRow.of(sealed, segments=sealed.segment_count, damaged=sealed.damage_count)

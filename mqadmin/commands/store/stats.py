@@ -82,21 +82,21 @@ def show_stats(
         NotAStore: the directory is not a store.
     """
     begin_ms, end_ms = stored.ms(call.now_ms())
-    wanted = CountFilter(topic=topic, begin_ms=begin_ms, end_ms=end_ms)
+    count_filter = CountFilter(topic=topic, begin_ms=begin_ms, end_ms=end_ms)
     way = WAYS[by]
     with StoreDir.open(call.store_dir) as store, Progress(call.console, "stats") as progress:
         total = store.log.end - store.log.min_offset
-        found = count_records(
+        counts = count_records(
             store,
             way,
-            wanted=wanted,
+            wanted=count_filter,
             bucket_ms=HOUR_MS,
             jobs=jobs,
             on_done=lambda size: progress(size, total),
         )
-    size = max(1, sum(tally.size for tally in found.values()))
-    largest = max((tally.size for tally in found.values()), default=1)
-    order = sorted(found.items(), key=lambda pair: _place(way, *pair))
+    size = max(1, sum(tally.size for tally in counts.values()))
+    largest = max((tally.size for tally in counts.values()), default=1)
+    order = sorted(counts.items(), key=lambda pair: _place(way, *pair))
     return Outcome([_row(way, *pair, size, largest) for pair in order][:limit])
 
 

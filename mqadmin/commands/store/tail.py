@@ -5,7 +5,7 @@ from mqadmin.cli.decorators import inflate_option, of_topic, with_tags
 from mqadmin.messages.message_rows import MESSAGE_COLUMNS, MessageRow
 from mqadmin.messages.record_rows import body_form
 from mqadmin.messages.tail import TailOptions, tail_options
-from mqadmin.store.follow import follow
+from mqadmin.store_access.follow_log import follow
 
 
 @command(

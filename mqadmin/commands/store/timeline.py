@@ -8,7 +8,7 @@ from mqadmin.cli.decorators import every_span, jobs_option, of_topic, stored_bet
 from mqadmin.cli.times import OpenTimeSpan
 from mqadmin.errors import Usage
 from mqadmin.output.terminal.progress import Progress
-from mqadmin.store.rows import SpanRow
+from mqadmin.store_access.analysis_rows import SpanRow
 from storefmt.offline.analyse.record_counts import (
     By,
     CountFilter,
@@ -47,19 +47,19 @@ def show_timeline(
         NotAStore: the directory is not a store.
     """
     begin_ms, end_ms = stored.ms(call.now_ms())
-    wanted = CountFilter(topic=topic, begin_ms=begin_ms, end_ms=end_ms)
+    count_filter = CountFilter(topic=topic, begin_ms=begin_ms, end_ms=end_ms)
     with StoreDir.open(call.store_dir) as store, Progress(call.console, "timeline") as progress:
         total = store.log.end - store.log.min_offset
         bucket_ms = every or span_of(store, begin_ms=begin_ms, end_ms=end_ms)
-        found = count_records(
+        counts = count_records(
             store,
             By.TIME,
-            wanted=wanted,
+            wanted=count_filter,
             bucket_ms=bucket_ms,
             jobs=jobs,
             on_done=lambda size: progress(size, total),
         )
-    tallies = {start: tally for (start, *_), tally in found.items() if isinstance(start, int)}
+    tallies = {start: tally for (start, *_), tally in counts.items() if isinstance(start, int)}
     spans = with_empty_spans(tallies, bucket_ms)
     if len(spans) > SPANS_MAX:
         raise Usage(

@@ -11,7 +11,7 @@ from mqadmin.cli.types import TOPIC
 from mqadmin.messages.message_rows import BodyForm, MessageRow
 from mqadmin.messages.record_rows import body_options
 from mqadmin.messages.trace import position_text
-from mqadmin.store.offline import stored_row
+from mqadmin.store_access.stored_rows import stored_row
 from storefmt.offline.analyse.message_history import StepKind
 from storefmt.offline.analyse.trace import TraceStep, trace
 from storefmt.offline.views.info import GroupInfo
@@ -118,7 +118,7 @@ def _trace_row(message: MessageRow, step: TraceStep, *, group: GroupInfo | None)
     )
     if group is None:
         return row
-    told = position_text(queue_offset, group.queue_offset)
+    progress = position_text(queue_offset, group.queue_offset)
     return replace(
         row,
         step=StepKind.GROUP.value,
@@ -126,5 +126,5 @@ def _trace_row(message: MessageRow, step: TraceStep, *, group: GroupInfo | None)
         due_ms=0,
         group=group.group,
         group_offset=group.queue_offset,
-        detail=f"at {group.queue_offset}: {told}",
+        detail=f"at {group.queue_offset}: {progress}",
     )

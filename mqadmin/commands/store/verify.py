@@ -10,7 +10,7 @@ from mqadmin.cli.decorators import jobs_option
 from mqadmin.cli.types import DIR
 from mqadmin.errors import Damaged, ItemNotFound
 from mqadmin.output.terminal.progress import Progress
-from mqadmin.store.rows import FindingRow
+from mqadmin.store_access.analysis_rows import FindingRow
 from storefmt.offline.verify.store import verify
 from storefmt.offline.views.storedir import StoreDir
 

@@ -18,7 +18,7 @@ def queues_command(name: str, *examples: tuple[str, str], columns: tuple[str, ..
             NoRoute, ItemNotFound: the topic does not exist, or not in the cluster.
         """
         if call.is_offline:
-            from mqadmin.store.offline import refuse_cluster, stored_queues
+            from mqadmin.store_access.stored_rows import refuse_cluster, stored_queues
 
             refuse_cluster(cluster)
             return Outcome(stored_queues(call, topic))

@@ -31,9 +31,12 @@ async def topic_clusters(call: Call, *, topic: str) -> Outcome:
         NoRoute: the topic does not exist.
     """
     admin = await call.topics()
-    found: dict[str, set[str]] = {}
+    clusters: dict[str, set[str]] = {}
     for data in (await admin.topic_route(topic)).broker_datas:
-        found.setdefault(data.cluster or "", set()).add(data.broker_name)
+        clusters.setdefault(data.cluster or "", set()).add(data.broker_name)
     return Outcome(
-        [TopicCluster(topic, cluster, tuple(sorted(found[cluster]))) for cluster in sorted(found)]
+        [
+            TopicCluster(topic, cluster, tuple(sorted(clusters[cluster])))
+            for cluster in sorted(clusters)
+        ]
     )

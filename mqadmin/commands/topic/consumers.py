@@ -45,21 +45,21 @@ async def topic_consumers(call: Call, *, topic: str) -> Outcome:
     lists = await asyncio.gather(
         *(admin.groups_of_topic(address, topic) for address in masters.values())
     )
-    at: dict[str, list[str]] = {}
+    addresses: dict[str, list[str]] = {}
     for broker, groups in zip(masters, lists, strict=True):
         for group in groups:
-            at.setdefault(group, []).append(broker)
+            addresses.setdefault(group, []).append(broker)
     rows = await each(
-        sorted(at),
-        lambda group: _row(admin, topic, group, {name: masters[name] for name in at[group]}),
+        sorted(addresses),
+        lambda group: _row(admin, topic, group, {name: masters[name] for name in addresses[group]}),
     )
     return Outcome(rows)
 
 
-async def _row(admin: "Admin", topic: str, group: str, at: dict[str, str]) -> TopicConsumer:
+async def _row(admin: "Admin", topic: str, group: str, addresses: dict[str, str]) -> TopicConsumer:
     members: set[str] = set()
     lag = 0
-    for address in at.values():
+    for address in addresses.values():
         members.update(await admin.consumer_ids(address, group))
         lag += (await admin.consume_stats(address, group, topic)).total_diff()
-    return TopicConsumer(topic, group, len(members), lag, tuple(sorted(at)))
+    return TopicConsumer(topic, group, len(members), lag, tuple(sorted(addresses)))

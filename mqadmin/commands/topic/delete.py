@@ -71,8 +71,8 @@ async def delete_topic(call: Call, *, topic: str, cluster: str | None, offsets: 
     """
     check_topic_name(topic, size_max=GROUP_SIZE_MAX)
     admin = await call.admin()
-    known = await all_brokers(admin)
-    brokers = [node for node in known if cluster in (None, node.cluster)]
+    all_nodes = await all_brokers(admin)
+    brokers = [node for node in all_nodes if cluster in (None, node.cluster)]
     if not brokers:
         raise ItemNotFound(f"cluster {cluster!r} not found", hint="`cluster list` shows them")
     here = [node for node in brokers if node.broker_id == MASTER]
@@ -98,7 +98,7 @@ async def delete_topic(call: Call, *, topic: str, cluster: str | None, offsets: 
         for text in (*in_use, left.text(topic), *waiting_notes):
             if text:
                 call.warn(text)
-    done = await carry_out(
+    results = await carry_out(
         call,
         having + known_at,
         title=f"topic delete {topic}",
@@ -108,8 +108,10 @@ async def delete_topic(call: Call, *, topic: str, cluster: str | None, offsets: 
         in_order=True,
     )
     rows = [
-        TopicRemoval.of(one, topic=topic, server=one.broker, cluster=one.target.node.cluster)
-        for one in done
+        TopicRemoval.of(
+            result, topic=topic, server=result.broker, cluster=result.target.node.cluster
+        )
+        for result in results
     ]
     notes = [GONE] if any(row.result == CHANGED for row in rows) else []
     if offsets:
@@ -130,8 +132,8 @@ def _deleted_before(
     places = [*brokers, *(step.target.node for step in at_namesrvs)]
     return Outcome(
         [
-            TopicRemoval(topic, at.broker, at.address, NOT_FOUND, cluster=at.cluster)
-            for at in places
+            TopicRemoval(topic, place.broker, place.address, NOT_FOUND, cluster=place.cluster)
+            for place in places
         ],
         exit_code=ItemNotFound.exit_code,
     )
@@ -272,8 +274,8 @@ async def _online(admin: "Admin", nodes: list[ServerNode], topic: str) -> str:
         members: dict[str, set[str]] = {}
         for node in nodes:
             for group in await admin.groups_of_topic(node.address, topic):
-                found = await admin.consumer_ids(node.address, group)
-                members.setdefault(group, set()).update(found)
+                client_ids = await admin.consumer_ids(node.address, group)
+                members.setdefault(group, set()).update(client_ids)
     except ClientError as error:
         return f"its consumers are unknown: {error}"
     return ", ".join(

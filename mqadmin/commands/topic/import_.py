@@ -49,7 +49,7 @@ async def import_topics(call: Call, *, file: Path, force: bool, where: Where) ->
         BadCall: a name is not allowed for a topic.
         ItemNotFound: the cluster or broker does not exist.
     """
-    topics = entries_of(call, file, TopicConfig.from_json, name=lambda one: one.topic_name)
+    topics = entries_of(call, file, TopicConfig.from_json, name=lambda config: config.topic_name)
     return await change_topics(
         call,
         [_wanted(topic) for topic in topics],

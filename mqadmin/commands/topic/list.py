@@ -49,7 +49,7 @@ async def list_topics(
         ItemNotFound: the cluster does not exist.
     """
     if call.is_offline:
-        from mqadmin.store.offline import stored_topics
+        from mqadmin.store_access.stored_rows import stored_topics
 
         stored = (TopicRow(name, kind_of(name)) for name in stored_topics(call))
         return Outcome([row for row in stored if kind in (None, row.kind)])

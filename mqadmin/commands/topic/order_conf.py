@@ -82,7 +82,7 @@ async def order_conf(
             raise Declined(NOT_FOUND)
         return {"put": conf, "get": old, "delete": None}[method]
 
-    done = await carry_out(
+    results = await carry_out(
         call,
         await plan(await order_entries(call, topic), choose),
         title=f"topic order-conf {topic}",
@@ -90,18 +90,18 @@ async def order_conf(
         if method == "delete"
         else None,
     )
-    if method == "get" and all(one.result == NOT_FOUND for one in done):
+    if method == "get" and all(result.result == NOT_FOUND for result in results):
         raise ItemNotFound(
             f"topic {topic} has no order configuration", hint="`topic order-conf -h`"
         )
     rows = [
         OrderConf.of(
-            one,
+            result,
             topic=topic,
-            namesrv=one.address,
-            order_conf=one.value,
-            was=None if one.result == UNCHANGED else one.step.old,
+            namesrv=result.address,
+            order_conf=result.value,
+            was=None if result.result == UNCHANGED else result.step.old,
         )
-        for one in done
+        for result in results
     ]
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))

@@ -36,7 +36,7 @@ async def set_topic_perm(
         BadCall: the name is not allowed for a topic.
         ItemNotFound: the cluster or broker does not exist.
     """
-    done = await change_topics(
+    outcome = await change_topics(
         call,
         [TopicUpdate(topic=topic, perm=perm)],
         where=where,
@@ -45,4 +45,4 @@ async def set_topic_perm(
         asks=True,
         force=force,
     )
-    return replace(done, layout="--broker" if where.broker else "")
+    return replace(outcome, layout="--broker" if where.broker else "")

@@ -45,7 +45,7 @@ async def topic_route(call: Call, *, topic: str, brief: bool) -> Outcome:
     route = await admin.topic_route(topic)
     brokers = {data.broker_name: data for data in route.broker_datas}
     rows = []
-    for data in sorted(route.queue_datas, key=lambda one: one.broker_name):
+    for data in sorted(route.queue_datas, key=lambda each: each.broker_name):
         broker = brokers.get(data.broker_name)
         rows.append(
             TopicRoute(

@@ -1,7 +1,7 @@
 """Java's layouts of accounts and white lists.
 
-Rule: no secret is printed. Java's tool prints the secrets of all accounts in clear; a script that
-took one from there takes it from the account file of the broker.
+Rule: no secret is printed. Java's tool prints the secrets of all accounts in clear text; a script
+that needs one reads it from the account file of the broker.
 
 Source: tools/command/acl/*.java (4.9.7).
 """
@@ -29,7 +29,7 @@ STOP: Final = ("broker", "address")
 """The columns of a row of a broker without access control."""
 VERSION: Final = "%-16s  %-22s  %-22s  %-20s  %-22s  %-22s\n"
 CONFIG: Final = "org.apache.rocketmq.common.PlainAccessConfig@0"
-"""Java prints the object by its address in memory, which no script can use."""
+"""Java prints the address of the object in memory, which no script can use."""
 
 
 def accounts(records: Iterable[Record]) -> Iterator[str]:
@@ -44,7 +44,7 @@ def accounts(records: Iterable[Record]) -> Iterator[str]:
 
 
 def versions(records: Iterable[Record], line: Line) -> Iterator[str]:
-    """Print ``clusterAclConfigVersion``, which has a header for a cluster alone."""
+    """Print ``clusterAclConfigVersion``, which has a header only for a cluster."""
     is_cluster = line.values["broker"] is None
     if is_cluster:
         yield VERSION % (
@@ -88,7 +88,7 @@ def delete(records: Iterable[Record], line: Line) -> Iterator[str]:
 def _up_to_stop(records: Iterable[Record]) -> Iterator[Record]:
     """Yield what Java's tool prints before it meets a broker without access control.
 
-    That broker does not answer the question, and ends the command. Addresses come out of a
+    That broker refuses the request, which ends the command. Addresses are in the order of a
     ``HashSet``.
     """
     rows = list(records)
@@ -102,7 +102,7 @@ def _listed(values: object) -> str:
 
 
 def _told(value: object) -> str:
-    """Return a field as Java does: nothing for one that is not set."""
+    """Return a field as Java does: an empty text if it is not set."""
     if isinstance(value, list | tuple):
         return _listed(value) if value else ""
     return "" if value is None else java_string(value)

@@ -1,6 +1,6 @@
 """Java's layouts of users and rules of ACL 2.0, and of consume modes.
 
-Rule: no password is printed. Java's tool prints the passwords of all users in clear.
+Rule: no password is printed. Java's tool prints the passwords of all users in clear text.
 
 Source: tools/command/auth/*.java, tools/command/consumer/SetConsumeModeSubCommand.java (5.4.0).
 """
@@ -23,7 +23,7 @@ HIDDEN: Final = "******"
 
 
 def users(records: Iterable[Record], line: Line) -> Iterator[str]:
-    """Print ``listUser``: of a cluster, the users of the first master that has any."""
+    """Print ``listUser``: for a cluster, the users of the first master that has any."""
     for address, group in _by_address(records):
         yield USER_HEAD
         yield from map(_user, group)
@@ -39,14 +39,14 @@ def user(records: Iterable[Record]) -> Iterator[str]:
 
 
 def rules(records: Iterable[Record]) -> Iterator[str]:
-    """Print ``listAcl`` and ``getAcl``: the rules of each master, below a head of its own."""
+    """Print ``listAcl`` and ``getAcl``: the rules of each master below its own header."""
     for _, group in _by_address(records):
         yield RULE_HEAD
         yield from map(_rule, group)
 
 
 def each_server(form: str) -> Layout:
-    """Return the layout that has one line for each server that took a change.
+    """Return the layout that has one line for each server that accepted a change.
 
     Args:
         form: the line, with ``{address}``.
@@ -78,12 +78,12 @@ def copied(what: str, name: str) -> LineLayout:
 
 
 def consume_mode(records: Iterable[Record], line: Line) -> Iterator[str]:
-    """Print ``setConsumeMode``: of one broker nothing where that refuses."""
+    """Print ``setConsumeMode``, which prints nothing if a single broker refuses."""
     made = list(records)
-    done = [record for record in made if record["result"] in DONE]
-    for record in done:
+    changed = [record for record in made if record["result"] in DONE]
+    for record in changed:
         yield f"set consume mode to {record['address']} success.\n"
-    if done or "c" in line.flags:
+    if changed or "c" in line.flags:
         values = line.values
         yield (
             f"topic[{values['topic']}] group[{values['group']}] consume mode[{values['mode']}] "
@@ -109,7 +109,7 @@ def _listed(values: object) -> str:
 
 
 def _by_address(records: Iterable[Record]) -> Iterator[tuple[str, list[Record]]]:
-    """Yield the rows of each server, which come out of a ``HashSet`` in Java's tool."""
+    """Yield the rows of each server, in the order of a ``HashSet`` as in Java's tool."""
     tables: dict[str, list[Record]] = {}
     for record in records:
         tables.setdefault(str(record["address"]), []).append(record)

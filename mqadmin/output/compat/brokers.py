@@ -1,4 +1,4 @@
-"""Java's layouts of what clusters, brokers and name servers say, and of writes to them.
+"""Java's layouts of clusters, brokers and name servers, and of writes to them.
 
 Source: tools/command/cluster/*.java, broker/*.java, connection/*.java, namesrv/*.java (4.9.7).
 """
@@ -89,7 +89,7 @@ def producer_connections(records: Iterable[Record]) -> Iterator[str]:
 
 
 def once_a_key(text: str) -> Layout:
-    """Return a layout that writes a text once, however many name servers there are."""
+    """Return a layout that prints a text once for any number of name servers."""
     return lambda records: (text for _ in groupby(records, lambda record: record["key"]))
 
 

@@ -107,9 +107,9 @@ def epochs(records: Iterable[Record]) -> Iterator[str]:
 
 
 def ha_status(records: Iterable[Record], line: Line) -> Iterator[str]:
-    """Print ``haStatus``: one broker by its address, else the masters.
+    """Print ``haStatus``: one broker by its address, otherwise the masters.
 
-    A broker that does not know GET_BROKER_HA_STATUS is an error of Java's tool, and has no line.
+    A broker without GET_BROKER_HA_STATUS makes Java's tool fail, so it has no line.
     """
     broker = str(line.values.get("broker") or "")
     for record in records:
@@ -132,11 +132,12 @@ def _ha_master(record: Record) -> Iterator[str]:
         f"{'#SlaveAddr':<32}  {'#SlaveAckOffset':<16} {'#Diff':>16} {'#TransferSpeed(KB/s)':>16} "
         f"{'#Status':>16} {'#TransferFromWhere':>16}\n"
     )
-    for one in connections:
-        status = "OK" if one["is_in_sync"] else "Fall Behind"
+    for slave in connections:
+        status = "OK" if slave["is_in_sync"] else "Fall Behind"
         yield (
-            f"{one['address']:<32}  {one['ack_offset']:<16} {one['lag']:>16} "
-            f"{number(one['size_per_second']) / KIB:>16.2f} {status:>16} {one['next_offset']:>16}\n"
+            f"{slave['address']:<32}  {slave['ack_offset']:<16} {slave['lag']:>16} "
+            f"{number(slave['size_per_second']) / KIB:>16.2f} {status:>16} "
+            f"{slave['next_offset']:>16}\n"
         )
 
 

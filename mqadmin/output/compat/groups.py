@@ -1,4 +1,4 @@
-"""Java's layouts of what groups are, who is in them, and how far they are.
+"""Java's layouts of groups: settings, members and progress.
 
 Source: tools/command/consumer/*.java, connection/*.java, stats/StatsAllSubCommand.java (4.9.7).
 """
@@ -43,7 +43,7 @@ PACE: Final = "%-64s  %-64s %12d %11.2f %11s %14d %14s\n"
 
 
 def progress(records: Iterable[Record], line: Line) -> Iterator[str]:
-    """Print ``consumerProgress``: a line a group, or of one group a line a queue."""
+    """Print ``consumerProgress``: a line per group, or for one group a line per queue."""
     if line.values["group"] is None:
         yield from _overview(records)
     else:
@@ -97,13 +97,13 @@ def connection(records: Iterable[Record]) -> Iterator[str]:
     """Print ``consumerConnection``.
 
     Raises:
-        ItemNotFound: no member is online; Java has no layout for that.
+        ItemNotFound: no member is online; Java does not have a layout for that.
     """
     form = "%-36s %-22s %-10s %s\n"
     for record in records:
         if not record["online"]:
             raise ItemNotFound(
-                f"nobody of group {record['group']} is online", hint="start a consumer"
+                f"group {record['group']} has no members online", hint="start a consumer"
             )
         yield form % ("#ClientId", "#ClientAddr", "#Language", "#Version")
         for one in parts(record["connections"]):
@@ -130,16 +130,16 @@ def settings(records: Iterable[Record]) -> Iterator[str]:
 def update(records: Iterable[Record]) -> Iterator[str]:
     """Print ``updateSubGroup``."""
     last: Record | None = None
-    done = [record for record in records if record["result"] in DONE]
-    for last in hash_order(done, lambda record: string_hash(str(record["address"]))):
+    changed = [record for record in records if record["result"] in DONE]
+    for last in hash_order(changed, lambda record: string_hash(str(record["address"]))):
         yield f"create subscription group to {last['address']} success.\n"
     if last is not None:
-        told = {name: last[ours] for name, ours in SETTINGS.items()}
-        yield object_text("SubscriptionGroupConfig", told)
+        settings = {name: last[ours] for name, ours in SETTINGS.items()}
+        yield object_text("SubscriptionGroupConfig", settings)
 
 
 def delete(records: Iterable[Record], line: Line) -> Iterator[str]:
-    """Print ``deleteSubGroup``: with ``-c`` its topics go, too, whether there were any or not."""
+    """Print ``deleteSubGroup``: with ``-c`` also its topics, even if they did not exist."""
     removed = list(records)
     group, cluster = line.values["group"], line.values["cluster"]
     for record in removed:

@@ -1,6 +1,6 @@
 """How the Java tool writes numbers, times, truth, names and objects; shared by its layouts.
 
-Rule: times are local and without zone, names are cut where Java cuts them.
+Rule: times are local and without zone; names are cut where Java cuts them.
 """
 
 from base64 import b64decode
@@ -18,12 +18,12 @@ Layout = Callable[[Iterable[Record]], Iterator[str]]
 
 
 class Line(NamedTuple):
-    """What a layout may need to know of the command line besides the rows.
+    """What a layout may need of the command line besides the rows.
 
     Attributes:
         name: Java's name of the command, or ours.
         values: of the parameters of our command, by their names.
-        flags: what Java's flags on the line say, by their letters: the text as it was typed.
+        flags: the values of Java's flags on the line, as typed, by their letters.
         namesrv: the value of ``-n``, None if it is left out.
     """
 
@@ -33,28 +33,28 @@ class Line(NamedTuple):
     namesrv: str | None = None
 
     def is_on(self, flag: str, *, default: bool = False) -> bool:
-        """Return whether a flag of Java says true; anything but true is false there."""
+        """Return whether a flag of Java is true; for Java, anything but true is false."""
         return self.flags[flag].strip().lower() == "true" if flag in self.flags else default
 
 
 LineLayout = Callable[[Iterable[Record], Line], Iterator[str]]
-"""A layout that also shows what was asked for."""
+"""A layout that also shows parts of the command line."""
 
 DONE: Final = frozenset({CHANGED, UNCHANGED})
-"""Results of a write that Java's tool has a line for: it prints a trace where one fails."""
+"""Results of a write for which Java's tool prints a line; for a failure it prints a trace."""
 BROKER_MAX: Final = 32
 NAME_MAX: Final = 64
 
 
 def peek(records: Iterable[Record]) -> Iterator[Record]:
-    """Return the records once the first has come: an error before it leaves nothing printed."""
+    """Return the records once the first has come, so that an earlier error prints nothing."""
     iterator = iter(records)
     first = next(iterator, None)
     return iterator if first is None else chain((first,), iterator)
 
 
 def each(form: str) -> Layout:
-    """Return the layout that writes every record by one form, as ``{topic} {queue_id}``."""
+    """Return the layout that prints every record by one form, as ``{topic} {queue_id}``."""
     return lambda records: (form.format_map(record) for record in records)
 
 
@@ -92,13 +92,13 @@ def java_string(value: object) -> str:
 
 
 def mapping(value: object) -> Mapping[str, object]:
-    """Return an object of a record; an empty one for none."""
+    """Return an object of a record; an empty one if it is missing."""
     return value if isinstance(value, Mapping) else {}
 
 
 def parts(value: object) -> list[Record]:
     """Return the objects that a list of a record holds."""
-    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+    return [part for part in value if isinstance(part, Mapping)] if isinstance(value, list) else []
 
 
 def map_text(value: object, *, capacity: int = 16) -> str:
@@ -108,14 +108,14 @@ def map_text(value: object, *, capacity: int = 16) -> str:
         value: the properties.
         capacity: the size that the map was made with; 128 for those of a message in 5.x.
     """
-    told = mapping(value)
-    keys = hash_order(told, string_hash, capacity=capacity)
-    return "{" + ", ".join(f"{key}={told[key]}" for key in keys) + "}"
+    fields = mapping(value)
+    keys = hash_order(fields, string_hash, capacity=capacity)
+    return "{" + ", ".join(f"{key}={fields[key]}" for key in keys) + "}"
 
 
-def object_text(name: str, told: Mapping[str, object]) -> str:
+def object_text(name: str, fields: Mapping[str, object]) -> str:
     """Return an object as its ``toString`` prints it: its name, and its fields in brackets."""
-    return f"{name} [{', '.join(f'{key}={java_string(value)}' for key, value in told.items())}]"
+    return f"{name} [{', '.join(f'{key}={java_string(value)}' for key, value in fields.items())}]"
 
 
 def queue_text(topic: object, broker: object, queue_id: object) -> str:

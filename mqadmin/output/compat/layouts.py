@@ -3,8 +3,8 @@
     topic status   #Broker Name  #QID  #Min Offset ...     fixed widths, names cut as Java cuts them
 
 Rule: every name of that tool has a layout, which a test compares with its output byte for byte
-(``tests/interop/test_compat.py``); a command that it has not refuses ``--compat``. Times are local
-and without zone, exit codes stay ours.
+(``tests/interop/test_compat.py``); a command that it does not have refuses ``--compat``. Times are
+local and without zone; exit codes stay ours.
 
 Source: tools/command/** (4.9.7), the printf of each command.
 """
@@ -249,4 +249,4 @@ LINE_LAYOUTS: Final[dict[str, LineLayout]] = {
     "topic order-conf": topics.order_conf,
     "topic update": topics.update,
 }
-"""The same for layouts that show what was asked for."""
+"""The same for layouts that also show parts of the command line."""

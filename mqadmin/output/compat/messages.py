@@ -26,7 +26,7 @@ from storefmt.formats.javahash import string_hash
 from storefmt.formats.javamaps import hash_order
 
 BODIES: Final = Path("/tmp/rocketmq/msgbodys")
-"""Where Java's tool puts bodies; scripts read them there."""
+"""Where Java's tool writes bodies, and scripts read them."""
 LINE: Final = "=" * 38 + "\n"
 FIELD: Final = "%-20s %s\n"
 NO_CONSUMER: Final = "\n\nWARN: No Consumer"
@@ -35,7 +35,7 @@ STEP: Final = "%-10s %-20s %-20s %-20s %-10s %-10s\n"
 
 
 def message(records: Iterable[Record], *, with_id: bool = True) -> Iterator[str]:
-    """Print ``queryMsgById`` and ``queryMsgByOffset``: messages, and who reads their topics.
+    """Print ``queryMsgById`` and ``queryMsgByOffset``: messages, and the groups of their topics.
 
     Args:
         with_id: False for ``queryMsgByUniqueKey``, which prints no offset id.
@@ -45,8 +45,8 @@ def message(records: Iterable[Record], *, with_id: bool = True) -> Iterator[str]
         if "track_type" in record:
             yield "\n\n" if is_open else ""
             reason = "null" if record["exception"] is None else record["exception"]
-            told = {"consumerGroup": record["group"], "trackType": record["track_type"]}
-            yield object_text("MessageTrack", told | {"exceptionDesc": reason})
+            track = {"consumerGroup": record["group"], "trackType": record["track_type"]}
+            yield object_text("MessageTrack", track | {"exceptionDesc": reason})
             is_open = False
             continue
         yield NO_CONSUMER if is_open else ""
@@ -58,18 +58,18 @@ def message(records: Iterable[Record], *, with_id: bool = True) -> Iterator[str]
 def _body_file(record: Record) -> str:
     """Write the body to the file that Java's tool writes it to and return its name.
 
-    A unique key is chosen by the producer: one that is not a plain file name is not used.
+    The producer chooses the unique key, so a key that is not a plain file name is not used.
     """
     name = str(record["unique_key"] or record["msg_id"])
-    at = BODIES / (name if name.isalnum() else str(record["msg_id"]))
+    path = BODIES / (name if name.isalnum() else str(record["msg_id"]))
     BODIES.mkdir(parents=True, exist_ok=True)
-    at.write_bytes(body_of(record))
-    return str(at)
+    path.write_bytes(body_of(record))
+    return str(path)
 
 
 def _fields(record: Record, *, with_id: bool) -> Iterator[str]:
     keys = record["keys"] if isinstance(record["keys"], list) else []
-    told = {
+    fields = {
         **({"OffsetID:": record["msg_id"]} if with_id else {}),
         "Topic:": record["topic"],
         "Tags:": f"[{'null' if record['tags'] is None else record['tags']}]",
@@ -86,21 +86,21 @@ def _fields(record: Record, *, with_id: bool) -> Iterator[str]:
         "Properties:": map_text(record["properties"]),
         "Message Body Path:": _body_file(record),
     }
-    for name, value in told.items():
+    for name, value in fields.items():
         yield FIELD % (name, value)
 
 
 def consume_directly(records: Iterable[Record]) -> Iterator[str]:
-    """Print what ``queryMsgById -g -d`` does."""
+    """Print ``queryMsgById -g -d``."""
     for record in records:
-        told = {
+        fields = {
             "order": record["order"],
             "autoCommit": record["auto_commit"],
             "consumeResult": record["result"],
             "remark": "null" if record["remark"] is None else record["remark"],
             "spentTimeMills": record["spent_ms"],
         }
-        yield object_text("ConsumeMessageDirectlyResult", told)
+        yield object_text("ConsumeMessageDirectlyResult", fields)
 
 
 def resend(records: Iterable[Record]) -> Iterator[str]:
@@ -122,14 +122,14 @@ def statuses(records: Iterable[Record]) -> Iterator[str]:
     for record in records:
         if record["status"] == FAILED:
             continue
-        done = _send_result(
+        send_result = _send_result(
             record,
             topic=record["topic"],
             unique_key=record["unique_key"],
             msg_id=record["msg_id"],
             queue_offset=record["queue_offset"],
         )
-        yield f"rt={round(float(str(record['took_ms'])))}ms, SendResult={done}\n"
+        yield f"rt={round(float(str(record['took_ms'])))}ms, SendResult={send_result}\n"
 
 
 def _send_result(
@@ -143,7 +143,7 @@ def _send_result(
 
 
 def trace(records: Iterable[Record]) -> Iterator[str]:
-    """Print ``queryMsgTraceById``: who sent the message, then who consumed it, by group."""
+    """Print ``queryMsgTraceById``: the send, then how each group consumed it."""
     consumed: dict[str, list[Record]] = {}
     for record in records:
         if record["step"] == "sent":
@@ -171,28 +171,28 @@ def _step(kind: str, record: Record) -> str:
 
 
 def sends(records: Iterable[Record]) -> Iterator[str]:
-    """Print ``checkMsgSendRT``; its average leaves the first send out."""
+    """Print ``checkMsgSendRT``, whose average excludes the first send."""
     form = "%-32s  %-4s  %-20s    %s\n"
     yield form % ("#Broker Name", "#QID", "#Send Result", "#RT")
     took: list[int] = []
     for record in records:
         took.append(round(float(str(record["took_ms"]))))
-        done = str(record["status"] == "SEND_OK").lower()
-        yield form % (record["broker"], record["queue_id"], done, took[-1])
+        is_sent = str(record["status"] == "SEND_OK").lower()
+        yield form % (record["broker"], record["queue_id"], is_sent, took[-1])
     rest = took[1:]
     yield f"Avg RT: {sum(rest) / len(rest) if rest else 0:.2f}\n"
 
 
 def queue(records: Iterable[Record]) -> Iterator[str]:
-    """Print ``queryCq``: with ``-g`` what the group reads, then the entries."""
+    """Print ``queryCq``: with ``-g`` the subscription of the group, then the entries."""
     is_first = True
     for record in records:
         if "filter_data" in record:
-            told = ",\n".join(
+            filters = ",\n".join(
                 f"\t{json.dumps(key)}:{json.dumps(value, separators=(',', ':'))}"
                 for key, value in sorted(mapping(record["subscription"]).items())
             )
-            yield f"Subscription data: \n{{\n{told}\n}}\n{LINE}"
+            yield f"Subscription data: \n{{\n{filters}\n}}\n{LINE}"
             yield f"Filter data: \n{record['filter_data']}\n{LINE}"
             continue
         if is_first:
@@ -212,8 +212,8 @@ def route(records: Iterable[Record]) -> Iterator[str]:
     """Print ``topicRoute``: JSON but for the broker ids, which have no quotes."""
     brokers, queues = [], []
     for record in records:
-        held = mapping(record["addresses"])
-        addresses = ",".join(f'{key}:"{one}"' for key, one in held.items())
+        addresses_by_id = mapping(record["addresses"])
+        addresses = ",".join(f'{key}:"{address}"' for key, address in addresses_by_id.items())
         brokers.append(
             f'\t\t{{\n\t\t\t"brokerAddrs":{{{addresses}\n\t\t\t}},\n'
             f'\t\t\t"brokerName":"{record["broker"]}",\n'
@@ -240,7 +240,9 @@ def route_list(records: Iterable[Record]) -> Iterator[str]:
     )
     brokers = read = write = 0
     for record in records:
-        addresses = ", ".join(f"{key}={one}" for key, one in mapping(record["addresses"]).items())
+        addresses = ", ".join(
+            f"{key}={address}" for key, address in mapping(record["addresses"]).items()
+        )
         brokers += 1
         read += number(record["read_queues"])
         write += number(record["write_queues"])

@@ -1,7 +1,7 @@
-"""Java's layouts of offsets that are moved.
+"""Java's layouts of moved offsets.
 
-A member that is online is told where to go, and only the new offset is printed; of a group that
-is offline Java's tool prints what it read before and what it wrote.
+For a group with members online, only the new offsets are printed; for an offline group, Java's tool
+prints what it read before and what it wrote.
 
 Source: tools/command/offset/ResetOffsetByTimeCommand.java, ResetOffsetByTimeOldCommand.java,
 SkipAccumulationSubCommand.java, CloneGroupOffsetCommand.java (4.9.7).
@@ -56,7 +56,10 @@ def _topics(line: Line) -> str:
 
 def _in_order(records: Iterable[Record]) -> list[Record]:
     return hash_order(
-        records, lambda at: queue_hash(str(at["topic"]), str(at["broker"]), number(at["queue_id"]))
+        records,
+        lambda record: queue_hash(
+            str(record["topic"]), str(record["broker"]), number(record["queue_id"])
+        ),
     )
 
 

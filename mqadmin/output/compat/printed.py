@@ -4,8 +4,7 @@
     printMsgByQueue   messages with ``-p true``, counts of tags with ``-f true``; else nothing
     consumeMessage    a line a pull that found messages, and the messages
 
-Rule: records of pulls (``status``) stand between those of messages; out of a store there are
-messages alone.
+Rule: records of pulls (``status``) stand between those of messages; a store only gives messages.
 
 Source: tools/command/message/PrintMessageSubCommand.java, PrintMessageByQueueCommand.java,
 ConsumeMessageCommand.java; common/message/Message.java, MessageExt.java (4.9.7).
@@ -96,7 +95,7 @@ def _message(record: Record, *, has_body: bool) -> str:
 
 
 def message_text(record: Record) -> str:
-    """Return a message as ``MessageExt.toString`` does; a byte is a number from -128 on."""
+    """Return a message as ``MessageExt.toString`` does; bytes are signed."""
     values = ", ".join(str((byte ^ 128) - 128) for byte in body_of(record))
     prepared = java_string(mapping(record["properties"]).get("TRAN_MSG")) == "true"
     return message_form(

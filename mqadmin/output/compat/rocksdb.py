@@ -15,7 +15,7 @@ from storefmt.formats.javamaps import hash_order
 
 _VERSION, _OFFSETS = "dataVersion", "offsetTable"
 _NOT_PRINTED: Final = frozenset({"forbiddenTable"})
-"""What a broker exports, and the tool does not."""
+"""What a broker exports and the tool does not."""
 _Sections = dict[Key, dict[Key, Json]]
 
 

@@ -59,7 +59,7 @@ def cold_data_limit(records: Iterable[Record]) -> Iterator[str]:
 
 
 def cold_data_removed(records: Iterable[Record]) -> Iterator[str]:
-    """Print ``removeColdDataFlowCtrGroupConfig``, which is done where there is no limit."""
+    """Print ``removeColdDataFlowCtrGroupConfig``, which succeeds even without a limit."""
     for record in _done(records):
         yield f"remove broker cold read threshold success, {record['address']}\n"
 
@@ -77,7 +77,7 @@ def read_ahead(records: Iterable[Record], line: Line) -> Iterator[str]:
 
 
 def timer_engine(records: Iterable[Record], line: Line) -> Iterator[str]:
-    """Print ``switchTimerEngine``, which names the engine in two ways."""
+    """Print ``switchTimerEngine``, which spells the engine in two ways."""
     engine = str(line.values["engine"])
     shown = engine[0] if line.values["broker"] is not None else ENGINES[engine]
     for record in _done(records):
@@ -133,9 +133,9 @@ def _head(address: str, record: Record, line: Line) -> str:
 
 
 def _done(records: Iterable[Record]) -> list[Record]:
-    """Return what was done, in the order of a ``HashSet`` of addresses."""
-    done = [record for record in records if record["result"] in DONE]
-    return hash_order(done, lambda record: string_hash(str(record["address"])))
+    """Return the successful changes, in the order of a ``HashSet`` of addresses."""
+    changed = [record for record in records if record["result"] in DONE]
+    return hash_order(changed, lambda record: string_hash(str(record["address"])))
 
 
 def _servers(records: Iterable[Record]) -> Iterator[tuple[str, list[Record]]]:
@@ -150,5 +150,5 @@ def _servers(records: Iterable[Record]) -> Iterator[tuple[str, list[Record]]]:
     mine = {address for addresses in slaves.values() for address in addresses}
     masters = [address for address in tables if address not in mine]
     for address in hash_order(masters, string_hash, capacity=SERVERS_CAPACITY):
-        for one in (address, *slaves.get(address, ())):
-            yield one, tables[one]
+        for server in (address, *slaves.get(address, ())):
+            yield server, tables[server]

@@ -28,7 +28,7 @@ ORDER_CONF: Final = {
 
 
 def names(records: Iterable[Record], line: Line) -> Iterator[str]:
-    """Print ``topicList``, and with ``-c`` who reads each topic, below a narrower header."""
+    """Print ``topicList``, with ``-c`` also the groups of each topic, below a narrower header."""
     if not line.values["groups"]:
         yield from (f"{record['topic']}\n" for record in records)
         return
@@ -44,32 +44,32 @@ def names(records: Iterable[Record], line: Line) -> Iterator[str]:
 
 
 def _names(value: object) -> list[str]:
-    return [str(one) for one in value] if isinstance(value, list) else []
+    return [str(name) for name in value] if isinstance(value, list) else []
 
 
 def order_conf(records: Iterable[Record], line: Line) -> Iterator[str]:
     """Print ``updateOrderConf``."""
     method = line.values["method"] or ("get" if line.values["conf"] is None else "put")
-    found = [record for record in records if record["result"] in DONE]
-    for record in found[:1]:
+    changed = [record for record in records if record["result"] in DONE]
+    for record in changed[:1]:
         said = ORDER_CONF[str(method)]
         yield said.format(topic=record["topic"], conf=record["order_conf"])
 
 
 def update(records: Iterable[Record], line: Line) -> Iterator[str]:
-    """Print ``updateTopic``, which ends the line about the order of a topic with no line break."""
-    done = [record for record in records if record["result"] in DONE]
-    order = ";".join(f"{record['broker']}:{record['write_queues']}" for record in done)
+    """Print ``updateTopic``, whose line about the order of a topic lacks a line break."""
+    changed = [record for record in records if record["result"] in DONE]
+    order = ";".join(f"{record['broker']}:{record['write_queues']}" for record in changed)
     said = f"orderConf. isOrder=true, orderConf=[{order}]" if line.is_on("o") else ""
     is_one = line.flags.get("b") is not None
-    if done and said and is_one:
+    if changed and said and is_one:
         yield f"set broker {said}"
-    for record in done:
+    for record in changed:
         yield f"create topic to {record['address']} success.\n"
-    if done and said and not is_one:
+    if changed and said and not is_one:
         yield f"set cluster {said}"
-    if done:
-        yield _config(done[-1])
+    if changed:
+        yield _config(changed[-1])
 
 
 def permission(records: Iterable[Record], *, with_config: bool = False) -> Iterator[str]:
@@ -95,7 +95,7 @@ def delete(records: Iterable[Record]) -> Iterator[str]:
 
 
 def _config(record: Record) -> str:
-    told = {
+    fields = {
         "topicName": record["topic"],
         "readQueueNums": record["read_queues"],
         "writeQueueNums": record["write_queues"],
@@ -104,7 +104,7 @@ def _config(record: Record) -> str:
         "topicSysFlag": record["sys_flag"],
         "order": record["order"],
     }
-    return object_text("TopicConfig", told)
+    return object_text("TopicConfig", fields)
 
 
 def static_topic(records: Iterable[Record], line: Line) -> Iterator[str]:

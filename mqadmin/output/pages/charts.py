@@ -1,8 +1,8 @@
 """Pictures of a store as SVG text: bars, a strip of cells, a map of files.
 
 Rule: pure text in, text out, no script. Colours are CSS classes of the page, so that a
-picture is light or dark with it. Every word that comes from a store goes through ``safe``:
-control characters are shown, not sent, and markup is escaped.
+picture is light or dark with it. Every text from a store goes through ``safe``, which shows
+control characters and escapes markup.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ WIDTH: Final = 960
 LABEL_WIDTH: Final = 260
 LABEL_CHARS: Final = 38
 CHAR_WIDTH: Final = 8
-"""What a character takes at most in the font of the page, in its units."""
+"""The largest width of a character in the font of the page, in its units."""
 VALUE_WIDTH: Final = 110
 ROW: Final = 24
 CELL_MAX: Final = 40
@@ -24,7 +24,7 @@ CELL_MAX: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar: ``share`` of the longest (0 to 1), what is written behind it, what hovers."""
+    """One bar: ``share`` of the longest (0 to 1), its text, its tooltip."""
 
     label: str
     share: float
@@ -56,7 +56,7 @@ def cut(text: str, size: int = LABEL_CHARS) -> str:
 
 
 def bars(title: str, rows: Sequence[Bar]) -> str:
-    """Return a bar a row, labels to the left, values to the right."""
+    """Return a bar for each row, labels to the left, values to the right."""
     parts, room = [], WIDTH - LABEL_WIDTH - VALUE_WIDTH
     for number, bar in enumerate(rows):
         y = number * ROW
@@ -75,8 +75,8 @@ def columns(title: str, values: Sequence[tuple[int, str]], labels: Sequence[str]
     """Return columns over time.
 
     Args:
-        values: (height in any unit, what hovers) of each column.
-        labels: what is written below: first, middle and last.
+        values: (height in any unit, tooltip) of each column.
+        labels: the texts below: first, middle and last.
     """
     height, top = 180, max((value for value, _ in values), default=0) or 1
     step = (WIDTH - 70) / max(1, len(values))
@@ -94,8 +94,8 @@ def columns(title: str, values: Sequence[tuple[int, str]], labels: Sequence[str]
                 f'width="{max(0.8, step * 0.86):.2f}" height="{tall:.1f}">'
                 f"<title>{safe(hint)}</title></rect>"
             )
-    for at, (label, anchor) in enumerate(zip(labels, ("start", "middle", "end"), strict=False)):
-        x = 70 + (WIDTH - 70) * at / 2
+    for index, (label, anchor) in enumerate(zip(labels, ("start", "middle", "end"), strict=False)):
+        x = 70 + (WIDTH - 70) * index / 2
         parts.append(
             f'<text class="label" x="{x:.0f}" y="{height + 20}" text-anchor="{anchor}">'
             f"{safe(label)}</text>"
@@ -104,16 +104,16 @@ def columns(title: str, values: Sequence[tuple[int, str]], labels: Sequence[str]
 
 
 def cells(title: str, rows: Sequence[tuple[str, Sequence[tuple[float, str]], str]]) -> str:
-    """Return a strip of cells a row, darker where there is more.
+    """Return a strip of cells for each row; darker cells hold more.
 
     Args:
-        rows: (label, (share 0 to 1, what hovers) of each cell, value to the right).
+        rows: (label, (share 0 to 1, tooltip) of each cell, value to the right).
     """
     parts, room = [], WIDTH - LABEL_WIDTH - VALUE_WIDTH
-    for number, (label, found, value) in enumerate(rows):
-        y, step = number * ROW, min(CELL_MAX, room / max(1, len(found)))
+    for number, (label, state, value) in enumerate(rows):
+        y, step = number * ROW, min(CELL_MAX, room / max(1, len(state)))
         parts.append(_label(label, y))
-        for place, (share, hint) in enumerate(found):
+        for place, (share, hint) in enumerate(state):
             opacity = 0.12 + 0.88 * min(1.0, max(0.0, share)) if share > 0 else 0.05
             parts.append(
                 f'<rect class="bar" opacity="{opacity:.2f}" x="{LABEL_WIDTH + place * step:.2f}" '
@@ -125,7 +125,7 @@ def cells(title: str, rows: Sequence[tuple[str, Sequence[tuple[float, str]], str
 
 
 def file_map(title: str, rows: Sequence[FileStrip]) -> str:
-    """Return a strip a file: what is used, and where damage lies in it."""
+    """Return a strip for each file: the used part, and where damage is."""
     parts, room = [], WIDTH - LABEL_WIDTH - VALUE_WIDTH
     for number, strip in enumerate(rows):
         y = number * ROW
@@ -147,7 +147,7 @@ def file_map(title: str, rows: Sequence[FileStrip]) -> str:
 
 
 def _label(text: str, y: int) -> str:
-    """Return the name of a row; one that is wider than its column is squeezed into it."""
+    """Return the name of a row, squeezed if it is wider than its column."""
     shown, room = cut(text), LABEL_WIDTH - 14
     squeeze = ""
     if cell_width(shown) * CHAR_WIDTH > room:
@@ -159,7 +159,7 @@ def _label(text: str, y: int) -> str:
 
 
 def _value(text: str, y: int) -> str:
-    """Return what stands at the right end of a row."""
+    """Return the text at the right end of a row."""
     return f'<text class="value" x="{WIDTH}" y="{y + 16}" text-anchor="end">{safe(text)}</text>'
 
 

@@ -1,7 +1,7 @@
-"""What every page of HTML is made of: head, style, tiles, sections, and how a page is saved.
+"""The parts of every HTML page: head, style, tiles and sections; and how a page is saved.
 
-Rule: a page loads nothing from elsewhere, and its headers tell the browser so. Every text from a
-store or a cluster is escaped (``charts.safe``).
+Rule: a page loads nothing from elsewhere, and its headers forbid the browser to. Every text from
+a store or a cluster is escaped (``charts.safe``).
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageRow(Row):
-    """A page that was written: bytes, whether all is well, and how many findings it shows."""
+    """A page that was written: its size, whether all is well, and how many findings it shows."""
 
     file: str
     size: int
@@ -42,8 +42,8 @@ def page(title: str, parts: Sequence[str]) -> str:
 
 def header(title: str, lines: Sequence[str]) -> str:
     """Return the head of a page: its title, and lines below it."""
-    told = "".join(f"<p>{safe(line)}</p>" for line in lines)
-    return f"<header><h1>{safe(title)}</h1>{told}</header>"
+    paragraphs = "".join(f"<p>{safe(line)}</p>" for line in lines)
+    return f"<header><h1>{safe(title)}</h1>{paragraphs}</header>"
 
 
 def tiles(tiles: Sequence[tuple[str, str, str]]) -> str:
@@ -57,8 +57,8 @@ def tiles(tiles: Sequence[tuple[str, str, str]]) -> str:
 
 def section(title: str, content: str, hint: str = "") -> str:
     """Return a section; ``content`` is HTML already."""
-    told = f" <small>{safe(hint)}</small>" if hint else ""
-    return f"<section><h2>{safe(title)}{told}</h2>{content}</section>"
+    note = f" <small>{safe(hint)}</small>" if hint else ""
+    return f"<section><h2>{safe(title)}{note}</h2>{content}</section>"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -74,27 +74,27 @@ def cell(text: object, kind: str = "") -> str:
 
 
 def nothing(text: str) -> str:
-    """Return what stands where there is nothing to show."""
+    """Return the text for an empty section."""
     return f'<p class="nothing">{safe(text)}</p>'
 
 
 def cut_note(count: int, shown: int, what: str) -> str:
-    """Return how many of ``count`` are not shown; "" if all are."""
+    """Return a note on how many of ``count`` are not shown; "" if all are."""
     return nothing(f"and {count - shown:,} more {what}") if count > shown else ""
 
 
 def ranking(
-    title: str, found: Sequence[tuple[str, float, str, str]], *, most: int, what: str
+    title: str, entries: Sequence[tuple[str, float, str, str]], *, most: int, what: str
 ) -> str:
-    """Return a bar for each (name, amount, amount as text, what hovers), the largest first.
+    """Return a bar for each (name, amount, amount as text, tooltip), the largest first.
 
     Args:
         title: of the picture.
-        found: at least one.
-        most: how many are shown; how many are left out is said.
-        what: the plural of what they are.
+        entries: at least one.
+        most: how many are shown; a note counts the rest.
+        what: the noun for them, in the plural.
     """
-    order = sorted(found, key=lambda one: (-one[1], one[0]))
+    order = sorted(entries, key=lambda entry: (-entry[1], entry[0]))
     largest = order[0][1] or 1
     shown = [Bar(name, amount / largest, text, hint) for name, amount, text, hint in order[:most]]
     return bars(title, shown) + cut_note(len(order), most, what)
@@ -106,7 +106,7 @@ def count_text(number: int, word: str) -> str:
 
 
 def time_text(epoch_ms: int) -> str:
-    """Return a time in UTC; a dash for none, the number for one that no calendar has."""
+    """Return a time in UTC; a dash for none, the number if it is out of range."""
     if epoch_ms <= 0:
         return "–"
     if epoch_ms > MS_MAX:

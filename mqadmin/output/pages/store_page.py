@@ -1,8 +1,8 @@
-"""A store as one page of HTML: what is in it, when it came, what is wrong with it.
+"""A store as one HTML page: its contents, when they were stored, and its damage.
 
     info, tallies, verify ──> pictures (``charts``) ──> one file, no script, nothing loaded
 
-Rule: long lists are cut, and the page says how much was left out.
+Rule: long lists are cut, and the page says how much is not shown.
 """
 
 from collections.abc import Callable, Sequence
@@ -44,23 +44,28 @@ def html_report(
     *,
     made_ms: int,
     deep: bool = False,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Callable[[int, int], None] = lambda done_size, total: None,
 ) -> tuple[str, Report]:
     """Return the page, and what the verification found.
 
     Args:
-        made_ms: the time to print as the page's own.
-        deep: verify bodies and every key, too.
-        progress: is called with the bytes of log that are done, of three times its size.
+        made_ms: the time of creation to print.
+        deep: also verify bodies and every key.
+        progress: is called with the processed bytes of log, of three times its size.
     """
     info = store.info()
     size = store.log.end - store.log.min_offset
-    topics = count_records(store, By.TOPIC, on_done=lambda done: progress(done, 3 * size))
+    topics = count_records(store, By.TOPIC, on_done=lambda done_size: progress(done_size, 3 * size))
     bucket_ms = span_of(store)
     times = count_records(
-        store, By.TIME, bucket_ms=bucket_ms, on_done=lambda done: progress(size + done, 3 * size)
+        store,
+        By.TIME,
+        bucket_ms=bucket_ms,
+        on_done=lambda done_size: progress(size + done_size, 3 * size),
     )
-    report = verify(store, deep=deep, progress=lambda done, _: progress(2 * size + done, 3 * size))
+    report = verify(
+        store, deep=deep, progress=lambda done_size, _: progress(2 * size + done_size, 3 * size)
+    )
     parts = [
         _head(store, info, report, made_ms),
         section("Messages over time", _timeline(times, bucket_ms)),
@@ -113,7 +118,7 @@ def _timeline(times: dict[Key, RecordCount], bucket_ms: int) -> str:
         for start, tally in spans
     ]
     middle = spans[len(spans) // 2][0]
-    labels = [time_text(at) for at in (spans[0][0], middle, spans[-1][0] + bucket_ms)]
+    labels = [time_text(time_ms) for time_ms in (spans[0][0], middle, spans[-1][0] + bucket_ms)]
     return columns("messages over time", values, labels)
 
 
@@ -141,18 +146,18 @@ def _queues(info: StoreInfo) -> str:
     for queue in info.queues:
         place = (queue.queue_id, queue.min_offset, queue.max_offset)
         topics.setdefault(queue.topic, []).append(place)
-    sums = {name: sum(high - low for _, low, high in found) for name, found in topics.items()}
+    sums = {name: sum(high - low for _, low, high in queues) for name, queues in topics.items()}
     order = sorted(topics, key=lambda name: (-sums[name], name))
     if not order:
         return nothing("there are no consume queues")
     rows = []
     for name in order[:QUEUE_ROWS_MAX]:
         largest = max(high - low for _, low, high in topics[name]) or 1
-        found = [
+        queues = [
             ((high - low) / largest, f"{name} {number}: {low:,} to {high:,}, {high - low:,} held")
             for number, low, high in sorted(topics[name])[:CELLS_MAX]
         ]
-        rows.append((name, found, f"{sums[name]:,}"))
+        rows.append((name, queues, f"{sums[name]:,}"))
     return cells("queues", rows) + cut_note(len(order), QUEUE_ROWS_MAX, "topics")
 
 
@@ -162,8 +167,8 @@ def _lag(info: StoreInfo) -> str:
         lags[group.group] = lags.get(group.group, 0) + max(0, group.lag)
     if not lags:
         return nothing("no consumer group has offsets in this store")
-    found = [(name, lag, f"{lag:,}", "") for name, lag in lags.items()]
-    return ranking("lag of consumer groups", found, most=GROUPS_MAX, what="groups")
+    entries = [(name, lag, f"{lag:,}", "") for name, lag in lags.items()]
+    return ranking("lag of consumer groups", entries, most=GROUPS_MAX, what="groups")
 
 
 def _files(files: Sequence[FileView], findings: Sequence[Finding]) -> str:
@@ -172,12 +177,12 @@ def _files(files: Sequence[FileView], findings: Sequence[Finding]) -> str:
         by_file.setdefault(finding.file, []).append(finding)
     shown = [file for file in files if file.kind == "commitlog" or file.name in by_file]
     shown.sort(key=lambda file: (file.name not in by_file, file.kind != "commitlog", file.name))
-    known = {file.name for file in files}
+    names = {file.name for file in files}
     strips = [_strip(file, by_file.get(file.name, [])) for file in shown[:FILES_MAX]]
     strips += [
-        FileStrip(name, 0.0, ((0.0, 1.0, found[0].severity.value),), found[0].kind)
-        for name, found in sorted(by_file.items())
-        if name not in known
+        FileStrip(name, 0.0, ((0.0, 1.0, of_file[0].severity.value),), of_file[0].kind)
+        for name, of_file in sorted(by_file.items())
+        if name not in names
     ][:FILES_MAX]
     if not strips:
         return nothing("there are no log files")
@@ -197,7 +202,7 @@ def _findings(report: Report) -> str:
     if not report.findings:
         return nothing("none: every record, entry and file is intact")
     order = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
-    found = sorted(report.findings, key=lambda item: order[item.severity])[:FINDINGS_MAX]
+    findings = sorted(report.findings, key=lambda item: order[item.severity])[:FINDINGS_MAX]
     rows = [
         [
             cell(item.severity.value, f"{item.severity.value}-text"),
@@ -208,7 +213,7 @@ def _findings(report: Report) -> str:
             cell(item.expected[:200]),
             cell(item.hint),
         ]
-        for item in found
+        for item in findings
     ]
     head = ("", "kind", "where", "found", "expected", "what to do")
     return table(head, rows) + cut_note(len(report.findings), FINDINGS_MAX, "findings")

@@ -1,11 +1,11 @@
-"""One value as one cell of a terminal: what kind it is, how it is written, in which colour.
+"""One value as one cell of a terminal: its kind, its text, its colour.
 
     lag 12345                12,345         yellow
     2026-11-21T10:00:00.000Z 2026-11-21 10:00:00Z 3 s ago    or shorter, see ``TIME_FORMS``
     {"0": "10.0.0.1:10911"}  0=10.0.0.1:10911
 
-Rule: pure, and no rich. Everything that is returned went through ``printable``: names and bodies
-are text from strangers.
+Rule: pure, without rich. Every returned text went through ``printable``, because names and bodies
+come from strangers.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ from mqadmin.session.console import printable
 
 
 class ColumnKind(Enum):
-    """What a column holds, which says how it gives way where the terminal is narrow."""
+    """The kind of a column, which decides how it shrinks on a narrow terminal."""
 
     NUMBER = auto()
     TIME = auto()
@@ -44,12 +44,12 @@ STATES: Final = frozenset(
         *("what", "bar", "sparkline", "standing", "how"),
     }
 )
-"""What a person looks for in every row: coloured, and never lifted into the title."""
+"""States that a person looks for in every row: coloured, and never moved into the title."""
 UNGROUPED: Final = frozenset(
     {*("code", "pid", "port", "body_crc", "crc32", "key_hash", "tags_code", "magic", "id")}
 )
 WORDS: Final = frozenset({"version"})
-"""Numbers of RocketMQ's own that have a name."""
+"""RocketMQ's numbers that have a name."""
 SIZE_UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB")
 EPOCH_MS_MIN: Final = 100_000_000_000
 LAG_LARGE: Final = 10_000
@@ -68,10 +68,12 @@ STYLE_OF: Final[dict[str, str]] = {
 
 def column_kind_of(name: str, values: Sequence[Value]) -> ColumnKind:
     """Return what a column holds, by its name and its values."""
-    told = [value for value in values if value is not None]
-    if told and all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in told):
+    present = [value for value in values if value is not None]
+    if present and all(
+        isinstance(value, (int, float)) and not isinstance(value, bool) for value in present
+    ):
         return ColumnKind.NUMBER
-    if name.endswith("_time") and all(isinstance(one, str) for one in told):
+    if name.endswith("_time") and all(isinstance(value, str) for value in present):
         return ColumnKind.TIME
     if name in BODIES:
         return ColumnKind.BODY
@@ -91,7 +93,7 @@ def text_of(name: str, value: Value) -> str:
 def words_of(name: str, value: Value) -> str:
     """Return a cell for people: a number that has a name by its name."""
     if name in WORDS and isinstance(value, int):
-        # Most tables have no such number.
+        # Most tables do not have such numbers.
         from mqadmin.output.versions import version_name
 
         return version_name(value)
@@ -134,11 +136,11 @@ def _age(iso: str, ago: str) -> str:
 
 
 TIME_FORMS: Final[tuple[Callable[[str, str], str], ...]] = (_full, _seconds, _short, _age)
-"""From the longest to the shortest; all times of a table are written alike."""
+"""From the longest to the shortest; all times of a table have the same form."""
 
 
 def time_text(value: Value, *, form: int, now_ms: int) -> str:
-    """Return a time with its distance from now; ``now_ms`` 0 leaves that away."""
+    """Return a time with its distance from now; ``now_ms`` 0 omits the distance."""
     if not isinstance(value, str):
         return ""
     epoch_ms = epoch_ms_of(value)

@@ -1,4 +1,4 @@
-"""What a person sees: tables, sections, trees and single things, drawn by rich.
+"""Tables, sections, trees and single things, drawn on a terminal by rich.
 
     records --> columns (``cells``) --> fitted to the width (``fitting``) --> rich --> terminal
 
@@ -7,8 +7,8 @@
            0           0      12,345  2026-11-21 10:00:00Z 3 s ago
 
 Rule: only this module, ``live`` and, for its bar, ``progress`` import rich, and a pipe never loads
-it. Rich acts on escapes and reads ``[red]`` as a colour: it gets nothing but ``Text`` of texts that
-are printable already.
+it. Rich obeys escapes and reads ``[red]`` as a colour, so it only gets ``Text`` of texts that are
+printable already.
 """
 
 from collections.abc import Iterator, Sequence
@@ -43,12 +43,12 @@ from mqadmin.output.terminal.live import console_of
 from mqadmin.session.console import printable
 
 ROWS_BUFFERED: Final = 1000
-"""Rows of one table; more rows begin another one, with its own header."""
+"""Rows of one table; further rows start another table with its own header."""
 INDENT: Final = 2
 TIME_FORM_OF_TREE: Final = 2
-"""Short: what stands beside a time in a line of a tree shall stand there at 80 columns."""
+"""Short, so that what follows a time in a line of a tree fits into 80 columns."""
 PLAIN: Final = frozenset({"step"})
-"""What needs no name before it in a line of a tree."""
+"""Columns whose values need no name in a line of a tree."""
 LABEL: Final = "bold"
 
 
@@ -61,18 +61,18 @@ class TerminalPrinter(Printer):
         self._waiting: list[Record] = []
         self._names = list(look.names)
         if not look.named:
-            # The same time in another form.
-            told = {name.removesuffix("_time") for name in look.names if name.endswith("_time")}
+            # It is the same time in another form.
+            timed = {name.removesuffix("_time") for name in look.names if name.endswith("_time")}
             self._names = [
                 name
                 for name in look.names
-                if not name.endswith("_ms") or name.removesuffix("_ms") not in told
+                if not name.endswith("_ms") or name.removesuffix("_ms") not in timed
             ]
         self._followed: list[FittedColumn] = []
         self._tables = 0
 
     def row(self, record: Record) -> None:
-        """Take a record; one that is followed is drawn at once."""
+        """Add a record; a followed one is drawn at once."""
         if self.look.single:
             self._print_single(record)
         elif self.look.follow:
@@ -111,7 +111,7 @@ class TerminalPrinter(Printer):
             if any(column.kind is not ColumnKind.NAME for column in head):
                 continue
             rows = _sections(head, len(records))
-            # A line above each row would make nothing shorter.
+            # A title above each row would save nothing.
             if lead and len(records) > 1 and len(rows) * 2 > len(records):
                 continue
             kept = fit(_again(columns[lead:]), self.look.width, shorten_names=shorten_names)
@@ -121,8 +121,8 @@ class TerminalPrinter(Printer):
         self._print_blocks(_again(columns), len(records))
 
     def _is_lifted(self, column: FittedColumn) -> bool:
-        told = column.name in self.look.tree or (self.look.tree and column.is_flag)
-        return _is_constant(column) and not told
+        is_grouping = column.name in self.look.tree or (self.look.tree and column.is_flag)
+        return _is_constant(column) and not is_grouping
 
     def _print_sections(
         self, head: list[FittedColumn], kept: list[FittedColumn], sections: list[list[int]]
@@ -169,10 +169,11 @@ class TerminalPrinter(Printer):
         if headers:
             self._followed = columns = fit(_again(columns), self.look.width) or columns
             last = next(
-                (one for one in reversed(columns) if one.kind is not ColumnKind.NUMBER), None
+                (column for column in reversed(columns) if column.kind is not ColumnKind.NUMBER),
+                None,
             )
             if last is not None:
-                # Nobody knows how long the next ones are.
+                # The width of later rows is unknown.
                 last.width += max(0, self.look.width - total(columns))
         else:
             by_name = {column.name: column for column in columns}
@@ -214,12 +215,12 @@ class TerminalPrinter(Printer):
         sections = (*self.look.sections, ("", tuple(name for name in flat if name not in listed)))
         width = max((len(name) for name in flat), default=0)
         for title, members in sections:
-            told = [name for name in members if name in flat]
-            if not told:
+            present = [name for name in members if name in flat]
+            if not present:
                 continue
             if title and self.look.headers:
                 self._draw(Text(title, style=f"{LABEL} underline"))
-            self._draw(_pairs(((name, self._value(name, record[name])) for name in told), width))
+            self._draw(_pairs(((name, self._value(name, record[name])) for name in present), width))
         for name in inside:
             rows = record[name]
             if isinstance(rows, list):
@@ -254,7 +255,9 @@ class TerminalPrinter(Printer):
 
 def _again(columns: Sequence[FittedColumn]) -> list[FittedColumn]:
     """Return the columns at their natural widths."""
-    return [FittedColumn(one.name, one.kind, one.values, one.now_ms) for one in columns]
+    return [
+        FittedColumn(column.name, column.kind, column.values, column.now_ms) for column in columns
+    ]
 
 
 def _cell(column: FittedColumn, spot: int) -> Text:
@@ -268,7 +271,7 @@ def _sections(head: list[FittedColumn], count: int) -> list[list[int]]:
 
 
 def _is_constant(column: FittedColumn) -> bool:
-    """Return whether all rows say the same, and it is a name: then the title says it once."""
+    """Return whether all rows have the same name here, so that the title can say it once."""
     return (
         column.kind is ColumnKind.NAME
         and column.name not in STATES

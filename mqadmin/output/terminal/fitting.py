@@ -1,11 +1,11 @@
-"""Columns that fit a terminal: which of them give way, and in which order.
+"""Fit columns to a terminal: which of them shrink, and in which order.
 
-    1  headers are stacked (CONSUMER_ above OFFSET), columns without any value leave
+    1  headers are stacked (CONSUMER_ above OFFSET), columns without values are dropped
     2  bodies are cut at their end, times become shorter, sentences continue on the next line
     3  names and ids are shortened in the middle, the widest first, and never two alike
 
-Rule: pure, and no rich. Numbers are never cut. Where all that is not enough, ``fit`` says so,
-and the caller decides: sections by the first column, else a block a row.
+Rule: pure, without rich. Numbers are never cut. If all that is not enough, ``fit`` returns None,
+and the caller decides: sections by the first column, otherwise a block for each row.
 """
 
 from collections.abc import Sequence
@@ -36,15 +36,15 @@ STEPS: Final = (
     (ColumnKind.PROSE, PROSE_WIDTH_MIN),
     (ColumnKind.TIME, 3),
 )
-"""What gives way after the headers and before names: down to this width, or this form of times."""
+"""What shrinks after the headers and before names: to this width, or to this form of times."""
 
 
 @dataclass(slots=True)
 class FittedColumn:
     """One column of one table; ``texts`` are its cells as they are drawn at ``width``.
 
-    ``whole`` has the cells uncut: a column may give way several times, and a cut of a cut would
-    leave two ellipses.
+    ``whole`` has the uncut cells, because a column may shrink several times, and cutting a cut
+    text would leave two ellipses.
     """
 
     name: str
@@ -94,7 +94,7 @@ class FittedColumn:
 
     @property
     def header(self) -> str:
-        """Return the column name in as many lines as its width makes necessary."""
+        """Return the column name in as many lines as its width requires."""
         made = [""]
         for part in self.parts:
             if made[-1] and len(made[-1]) + len(part) > self.width:
@@ -104,7 +104,7 @@ class FittedColumn:
         return "\n".join(made)
 
     def stack(self) -> None:
-        """Let the header have several lines where it is wider than the cells."""
+        """Break the header into several lines if it is wider than the cells."""
         self.stacked = True
         self._measure()
 
@@ -113,7 +113,7 @@ class FittedColumn:
         return style_of(self.name, self.values[spot])
 
     def shrink(self, width: int) -> None:
-        """Give way down to ``width`` or as far as its kind can."""
+        """Shrink to ``width``, or as far as its kind can."""
         if self.kind is ColumnKind.BODY:
             self.width = min(self.width, max(width, BODY_WIDTH_MIN))
             self.texts = [cut(text, self.width) for text in self.whole]
@@ -125,7 +125,7 @@ class FittedColumn:
             self.texts = shorten_all(self.whole, self.width) or self.texts
 
     def follow(self, first: "FittedColumn") -> None:
-        """Take the width that the first row of a follower has; a number may stick out."""
+        """Use the width of the first followed row; a number may be wider."""
         self.stacked = first.stacked
         if self.kind is ColumnKind.TIME:
             self.write_times(first.form)
@@ -138,7 +138,7 @@ class FittedColumn:
 
     @property
     def is_flag(self) -> bool:
-        """Return whether every row says yes or no, and a no is nothing that anybody looks for."""
+        """Return whether the column is a flag, of which only a yes is of interest."""
         return self.name not in STATES and all(isinstance(value, bool) for value in self.values)
 
     @property
@@ -159,8 +159,10 @@ def columns_for(
 
 
 def without_empty_prose(columns: Sequence[FittedColumn]) -> list[FittedColumn]:
-    """Return the columns without those that would hold a sentence where something went wrong."""
-    return [one for one in columns if one.kind is not ColumnKind.PROSE or not one.is_empty]
+    """Return the columns without empty columns of sentences, which are for errors."""
+    return [
+        column for column in columns if column.kind is not ColumnKind.PROSE or not column.is_empty
+    ]
 
 
 def total(columns: Sequence[FittedColumn]) -> int:
@@ -173,13 +175,13 @@ def fit(
 ) -> list[FittedColumn] | None:
     """Return the columns that are drawn, narrowed to ``room`` cells; None where they cannot."""
     kept = list(columns)
-    for column in sorted(kept, key=lambda one: -len(one.name)):
+    for column in sorted(kept, key=lambda each: -len(each.name)):
         if total(kept) > room:
             column.stack()
     if total(kept) > room:
         kept = [column for column in kept if not column.is_empty] or kept
     for kind, low in STEPS:
-        for column in sorted(kept, key=lambda one: -one.width):
+        for column in sorted(kept, key=lambda each: -each.width):
             over = total(kept) - room
             if column.kind is not kind or over <= 0:
                 continue
@@ -191,7 +193,7 @@ def fit(
 
 
 def _narrow_names(kept: list[FittedColumn], room: int) -> list[FittedColumn] | None:
-    """Narrow the widest name by little steps, so that all of them keep what they can."""
+    """Narrow the widest name in small steps, so that each keeps as much as possible."""
     names = [column for column in kept if column.kind is ColumnKind.NAME]
     while total(kept) > room and names:
         widest = max(names, key=lambda column: column.width)

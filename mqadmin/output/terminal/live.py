@@ -1,9 +1,9 @@
-"""A view that is drawn over itself by rich: ``--watch``, and the progress of long commands.
+"""A view that rich redraws in place: ``--watch``, and the progress of long commands.
 
     block of a tick --> words that changed since the last one inverted --> rich's Live
 
-Rule: only a terminal imports this module. What a tick has printed is taken apart again into text
-and our own colours: it went through the printer, which lets no other escape pass.
+Rule: only a terminal imports this module. The output of a tick is parsed again into text and our
+own colours; the printer does not let any other escape pass.
 """
 
 import re
@@ -16,9 +16,9 @@ from rich.text import Text
 
 WORD: Final = re.compile(r"\S+")
 AGE: Final = re.compile(r"\b(?:[0-9]+ (?:s|min|h|d|y) ago|in [0-9]+ (?:s|min|h|d|y)|now)\b")
-"""What changes from tick to tick although nothing has happened."""
+"""Texts that change from tick to tick although nothing has happened."""
 FRAME_LINES: Final = 2
-"""The title and the line where the cursor rests."""
+"""The lines of the title and of the cursor."""
 
 
 def console_of(out: TextIO, *, color: bool, width: int | None = None) -> Console:
@@ -73,14 +73,14 @@ class LiveView:
 def mark_changes(before: Sequence[str], now: Sequence[Text]) -> None:
     """Invert the words that are not what they were.
 
-    Words are compared by line and position, that is, by cell in a table; an age may change.
+    Words are compared by line and position, that is, by cell of a table; ages do not count.
     """
     for number, line in enumerate(now):
         old = _words(before[number]) if number < len(before) else []
-        for spot, found in enumerate(WORD.finditer(_without_ages(line.plain))):
-            word = found[0]
+        for spot, match in enumerate(WORD.finditer(_without_ages(line.plain))):
+            word = match[0]
             if word.strip("~") and (spot >= len(old) or old[spot] != word):
-                line.stylize("reverse", found.start(), found.end())
+                line.stylize("reverse", match.start(), match.end())
 
 
 def _words(line: str) -> list[str]:
@@ -88,4 +88,4 @@ def _words(line: str) -> list[str]:
 
 
 def _without_ages(line: str) -> str:
-    return AGE.sub(lambda found: "~" * len(found[0]), line)
+    return AGE.sub(lambda match: "~" * len(match[0]), line)

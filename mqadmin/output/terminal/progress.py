@@ -1,10 +1,10 @@
-"""How far a long command is: one line on standard error, from the third second on.
+"""The progress of a long command: one line on standard error, from the third second on.
 
     rebuild: 45 % of 12.0 GiB, 310 MiB/s, 21 s left
 
-Rule: nothing is shown for what is done in two seconds. On a terminal rich draws a bar and wipes
-it at the end; elsewhere the line is printed anew every ten seconds, so that a log file stays
-short. Rows on standard output never wait for it.
+Rule: nothing is shown for two seconds. On a terminal rich draws a bar and erases it at the end;
+elsewhere the line is printed every ten seconds, so that a log file stays short. Rows on standard
+output never wait for it.
 """
 
 import time
@@ -24,7 +24,7 @@ BAR_WIDTH: Final = 24
 
 
 class Progress:
-    """The line of one command; call it with what is done and the total.
+    """The line of one command; call it with the amount done and the total.
 
     Args:
         console: where it is shown.
@@ -50,20 +50,20 @@ class Progress:
         self._on_tty = console.err.isatty()
         self._bar: Live | None = None
 
-    def __call__(self, done: int, total: int) -> None:
-        """Show that ``done`` of ``total`` is done; ``total`` 0 where it is not known."""
+    def __call__(self, done_count: int, total: int) -> None:
+        """Show that ``done_count`` of ``total`` is done; ``total`` is 0 if unknown."""
         now_s = self._clock()
         if now_s < self._shown_s:
             return
         self._shown_s = now_s + (REDRAW_S if self._on_tty else REPRINT_S)
-        text = self.text(done, total, now_s - self._started_s)
+        text = self.text(done_count, total, now_s - self._started_s)
         if self._on_tty:
-            self._draw(text, done, total)
+            self._draw(text, done_count, total)
         else:
             self._console.err.write(f"{text}\n")
             self._console.err.flush()
 
-    def _draw(self, text: str, done: int, total: int) -> None:
+    def _draw(self, text: str, done_count: int, total: int) -> None:
         # Only a terminal needs rich.
         from rich.columns import Columns
         from rich.console import RenderableType
@@ -86,18 +86,22 @@ class Progress:
             self._bar.start()
         parts: list[RenderableType] = [Text(printable(text))]
         if total > 0:
-            parts.insert(0, ProgressBar(total=total, completed=done, width=BAR_WIDTH))
+            parts.insert(0, ProgressBar(total=total, completed=done_count, width=BAR_WIDTH))
         self._bar.update(Columns(parts), refresh=True)
 
-    def text(self, done: int, total: int, spent_s: float) -> str:
+    def text(self, done_count: int, total: int, spent_s: float) -> str:
         """Return the line."""
         if self._unit:
-            return f"{self._label}: {done} of {total} {self._unit}, {_span(spent_s)}"
-        rate = done / spent_s if spent_s > 0 else 0.0
+            return f"{self._label}: {done_count} of {total} {self._unit}, {_span(spent_s)}"
+        rate = done_count / spent_s if spent_s > 0 else 0.0
         if total <= 0:
-            return f"{self._label}: {size_text(done)}, {size_text(rate)}/s"
-        percent = min(100, done * 100 // total)
-        left = f", {_span((total - done) / rate)} left" if rate > 0 and done < total else ""
+            return f"{self._label}: {size_text(done_count)}, {size_text(rate)}/s"
+        percent = min(100, done_count * 100 // total)
+        left = (
+            f", {_span((total - done_count) / rate)} left"
+            if rate > 0 and done_count < total
+            else ""
+        )
         return f"{self._label}: {percent} % of {size_text(total)}, {size_text(rate)}/s{left}"
 
     def close(self) -> None:

@@ -57,20 +57,24 @@ class Access(NamedTuple):
         )
 
 
-def access_of(found: Mapping[str, Any]) -> Access:
+def access_of(options: Mapping[str, Any]) -> Access:
     """Return the access that the values of options describe.
 
     Raises:
         BadOption: no name server is given, or only one of two options that go together.
     """
-    namesrv = found["namesrv"] or found["nameServer"]
+    namesrv = options["namesrv"] or options["nameServer"]
     if not namesrv:
         raise BadOption("rocketmq needs option namesrv, host:port,host:port")
-    keys = found["accessKey"], found["secretKey"]
+    keys = options["accessKey"], options["secretKey"]
     if bool(keys[0]) != bool(keys[1]):
         raise BadOption("options accessKey and secretKey go together: give both or none")
     return Access(
-        namesrv, *keys, found["timeoutMs"] / 1000, _tls(found), _address_map(found["addressMap"])
+        namesrv,
+        *keys,
+        options["timeoutMs"] / 1000,
+        _tls(options),
+        _address_map(options["addressMap"]),
     )
 
 
@@ -87,13 +91,13 @@ def _address_map(given: str | None) -> tuple[tuple[str, str], ...]:
     return tuple(pairs)
 
 
-def _tls(found: Mapping[str, Any]) -> ClientTls | None:
-    if not found["tls"]:
-        given = next((option.name for option in _TLS if found[option.name]), None)
+def _tls(options: Mapping[str, Any]) -> ClientTls | None:
+    if not options["tls"]:
+        given = next((option.name for option in _TLS if options[option.name]), None)
         if given is not None:
             raise BadOption(f"option {given} needs option tls=true")
         return None
-    ca, cert, key, password = (found[option.name] or None for option in _TLS)
+    ca, cert, key, password = (options[option.name] or None for option in _TLS)
     if bool(cert) != bool(key):
         raise BadOption("options tlsCert and tlsKey go together: give both or none")
     return ClientTls(

@@ -221,40 +221,40 @@ def live_settings(options: Mapping[str, str], *, use: Use) -> LiveReadOptions:
     """
     given = _values(options, use)
     # An option that this use does not have has its default.
-    found = values({}, (*_ROW, *_BATCH, *_STREAM), of=_OF) | given
-    columns = found["columns"] or DEFAULT_COLUMNS
+    read_options = values({}, (*_ROW, *_BATCH, *_STREAM), of=_OF) | given
+    columns = read_options["columns"] or DEFAULT_COLUMNS
     live_schema(columns)
     is_stream = use is Use.STREAM
-    starting = _edge(found, "starting", default=LATEST if is_stream else EARLIEST)
-    ending = _edge(found, "ending", default=LATEST)
+    starting = _edge(read_options, "starting", default=LATEST if is_stream else EARLIEST)
+    ending = _edge(read_options, "ending", default=LATEST)
     if use in (Use.BATCH, Use.ARCHIVE):
         _check_batch_edges(starting, ending)
     try:
-        Subscription.parse(found["filterExpression"], kind=found["filterType"])
+        Subscription.parse(read_options["filterExpression"], kind=read_options["filterType"])
     except ClientError as error:
         raise BadOption(
-            f"option filterExpression is {found['filterExpression']!r}: {error}"
+            f"option filterExpression is {read_options['filterExpression']!r}: {error}"
         ) from error
     return LiveReadOptions(
-        access=access_of(found),
-        wanted=_wanted(found),
+        access=access_of(read_options),
+        wanted=_wanted(read_options),
         starting=starting,
         ending=ending,
-        late_is_latest=found["startingOffsetsByTimestampStrategy"] == "latest",
-        filter=found["filterExpression"] or "*",
-        filter_kind=found["filterType"],
-        max_offsets=found["maxOffsetsPerTrigger"],
-        max_bytes=found["maxBytesPerTrigger"],
-        min_partitions=found["minPartitions"],
-        max_records=found["maxRecordsPerPartition"],
-        fail_on_data_loss=found["failOnDataLoss"],
-        pull_batch_size=found["pullBatchSize"],
-        pull_timeout_s=found["pullTimeoutMs"] / 1000,
-        retry_s=found["retryTimeoutMs"] / 1000,
-        report_group=found["reportGroup"],
+        late_is_latest=read_options["startingOffsetsByTimestampStrategy"] == "latest",
+        filter=read_options["filterExpression"] or "*",
+        filter_kind=read_options["filterType"],
+        max_offsets=read_options["maxOffsetsPerTrigger"],
+        max_bytes=read_options["maxBytesPerTrigger"],
+        min_partitions=read_options["minPartitions"],
+        max_records=read_options["maxRecordsPerPartition"],
+        fail_on_data_loss=read_options["failOnDataLoss"],
+        pull_batch_size=read_options["pullBatchSize"],
+        pull_timeout_s=read_options["pullTimeoutMs"] / 1000,
+        retry_s=read_options["retryTimeoutMs"] / 1000,
+        report_group=read_options["reportGroup"],
         columns=columns,
-        check_crc=found["checkCrc"],
-        decompress=found["decompress"],
+        check_crc=read_options["checkCrc"],
+        decompress=read_options["decompress"],
     )
 
 
@@ -264,15 +264,15 @@ def sink_settings(options: Mapping[str, str]) -> SinkSettings:
     Raises:
         BadOption: as ``live_settings``.
     """
-    found = _values(options, Use.SINK)
+    sink_options = _values(options, Use.SINK)
     return SinkSettings(
-        access=access_of(found),
-        topic=found["topic"],
-        dedup=bool(found["dedupKey"]) or found["dedup"],
-        dedup_key=found["dedupKey"],
-        in_flight=found["sendsInFlight"],
-        retries=found["sendRetries"],
-        by_timer=found["deliverBy"] == "timer",
+        access=access_of(sink_options),
+        topic=sink_options["topic"],
+        dedup=bool(sink_options["dedupKey"]) or sink_options["dedup"],
+        dedup_key=sink_options["dedupKey"],
+        in_flight=sink_options["sendsInFlight"],
+        retries=sink_options["sendRetries"],
+        by_timer=sink_options["deliverBy"] == "timer",
     )
 
 
@@ -316,44 +316,44 @@ def _is_queue_id(text: str) -> bool:
     return text.isdecimal() and len(text) <= 10 and int(text) <= QUEUE_ID_MAX
 
 
-def _wanted(found: Mapping[str, Any]) -> QueueSelection:
+def _wanted(options: Mapping[str, Any]) -> QueueSelection:
     ways = [option.name for option in _SUBSCRIBE]
-    given = [name for name in ways if found[name]]
+    given = [name for name in ways if options[name]]
     if len(given) != 1:
         raise BadOption(
             f"rocketmq needs one of the options {', '.join(ways)}, not {', '.join(given) or 'none'}"
         )
     if given == ["subscribe"]:
-        return QueueSelection(topics=tuple(sorted(set(names(found["subscribe"])))))
+        return QueueSelection(topics=tuple(sorted(set(names(options["subscribe"])))))
     if given == ["subscribePattern"]:
-        return QueueSelection(pattern=found["subscribePattern"])
-    return QueueSelection(queues=tuple(_assigned(found["assign"])))
+        return QueueSelection(pattern=options["subscribePattern"])
+    return QueueSelection(queues=tuple(_assigned(options["assign"])))
 
 
 def _assigned(text: str) -> list[MessageQueue]:
-    found: set[MessageQueue] = set()
+    queues_assigned: set[MessageQueue] = set()
     for topic, brokers in _tree(text, "assign").items():
         for broker, queues in _branch(brokers, "assign").items():
             if not isinstance(queues, list) or not all(map(_is_number_of_queue, queues)):
                 raise BadOption(f"option assign: {topic}, {broker} has {queues!r}, expected [0, 1]")
-            found |= {MessageQueue(topic, broker, number) for number in queues}
-    return sorted(found)
+            queues_assigned |= {MessageQueue(topic, broker, number) for number in queues}
+    return sorted(queues_assigned)
 
 
 def _is_number_of_queue(value: object) -> bool:
     return type(value) is int and 0 <= value <= QUEUE_ID_MAX
 
 
-def _edge(found: Mapping[str, Any], side: str, *, default: int) -> Edge:
+def _edge(options: Mapping[str, Any], side: str, *, default: int) -> Edge:
     """Return an edge; the first given of its three options counts, as in Spark's Kafka source."""
-    time = found[f"{side}Timestamp"]
+    time = options[f"{side}Timestamp"]
     if time is not None:
         return Edge(default, is_time=True, time_ms=time)
     name = f"{side}OffsetsByTimestamp"
-    if found[name] is not None:
-        return Edge(default, _by_queue(found[name], name), is_time=True)
+    if options[name] is not None:
+        return Edge(default, _by_queue(options[name], name), is_time=True)
     name = f"{side}Offsets"
-    text = found[name]
+    text = options[name]
     if text is None:
         return Edge(default)
     if text.lower() in _WORDS:
@@ -370,16 +370,16 @@ def _check_batch_edges(starting: Edge, ending: Edge) -> None:
     ):
         if edge.offset == refused:
             raise BadOption(f"option {name} is {why}")
-        found = [queue for queue, offset in edge.by_queue.items() if offset == refused]
-        if found and not edge.is_time:
-            raise BadOption(f"option {name}: {queue_text(found[0])} has {refused}, {why}")
+        queues = [queue for queue, offset in edge.by_queue.items() if offset == refused]
+        if queues and not edge.is_time:
+            raise BadOption(f"option {name}: {queue_text(queues[0])} has {refused}, {why}")
 
 
 def _by_queue(
     text: str, name: str, store_times: dict[MessageQueue, int] | None = None
 ) -> dict[MessageQueue, int]:
     """Return the offsets or times of a JSON text; ``store_times`` gets those beside offsets."""
-    found: dict[MessageQueue, int] = {}
+    offsets: dict[MessageQueue, int] = {}
     is_time = "Timestamp" in name
     expected = "ms since 1970" if is_time else "an offset, -2 (earliest) or -1 (latest)"
     low = 0 if is_time else EARLIEST
@@ -401,8 +401,8 @@ def _by_queue(
                         f"option {name}: {topic}, {broker} has {queue_id!r}: {value!r}, "
                         f"expected a queue id and {expected}"
                     )
-                found[queue] = value
-    return found
+                offsets[queue] = value
+    return offsets
 
 
 def _tree(text: str, name: str) -> dict[str, object]:

@@ -63,14 +63,14 @@ def tasks_of(
         min_partitions: the wanted number of tasks; there are never more tasks than offsets.
         max_records: the most offsets of a task.
     """
-    wanted = list(ranges)
-    total = sum(one.end - one.start for one in wanted)
+    planned = list(ranges)
+    total = sum(range_.end - range_.start for range_ in planned)
     share = -(-total // min_partitions) if min_partitions > 1 else total
     piece = max(1, min(share, max_records or share))
     parts = (
-        Range(one.queue, first, min(first + piece, one.end))
-        for one in wanted
-        for first in range(one.start, one.end, piece)
+        Range(range_.queue, first, min(first + piece, range_.end))
+        for range_ in planned
+        for first in range(range_.start, range_.end, piece)
     )
     room = min(PACK_ROWS, piece)
     return list(packed(parts, lambda part: part.end - part.start, size_max=room))
@@ -101,11 +101,11 @@ def batch_end(
         sizes: bytes of a record by queue, for ``max_bytes``; a missing queue counts with 0.
     """
     backlog = backlog_of(start, end)
-    known = sizes or {}
+    sizes_known = sizes or {}
     part, whole = 1, 1
     for most, total in (
         (max_offsets, sum(backlog.values())),
-        (max_bytes, sum(left * known.get(queue, 0) for queue, left in backlog.items())),
+        (max_bytes, sum(left * sizes_known.get(queue, 0) for queue, left in backlog.items())),
     ):
         if most is not None and most * whole < part * total:
             part, whole = most, total
@@ -118,22 +118,22 @@ def batch_end(
 
 
 def next_positions(
-    known: Mapping[MessageQueue, int],
-    found: Mapping[MessageQueue, Ends],
+    old: Mapping[MessageQueue, int],
+    queue_ends: Mapping[MessageQueue, Ends],
     *,
     fail_on_loss: bool,
     away: Collection[MessageQueue] = (),
     renewed: Collection[MessageQueue] = (),
 ) -> dict[MessageQueue, int]:
-    """Return how far a stream that is at ``known`` could go now.
+    """Return how far a stream that is at ``old`` could go now.
 
     A new queue enters with its first offset and no rows: from then on its position is among those
     that are kept, so it is known where it began. A queue that was deleted and made anew enters in
     the same way. A queue that is not there keeps its position.
 
     Args:
-        known: the queue offset to read next, by queue.
-        found: the queues that are there.
+        old: the queue offset to read next, by queue.
+        queue_ends: the queues that are there.
         fail_on_loss: whether a queue that is gone, shorter or renewed is an error.
         away: queues that are not there because their broker is not.
         renewed: queues that no longer have the message that was read last.
@@ -141,17 +141,17 @@ def next_positions(
     Raises:
         DataLost: there is such a queue, and ``fail_on_loss`` is true.
     """
-    gone = sorted(set(known) - set(found) - set(away))
+    gone = sorted(set(old) - set(queue_ends) - set(away))
     if gone and fail_on_loss:
         raise DataLost(f"{queue_text(gone[0])} is not there any more; {GO_ON}")
-    reached = dict(known)
-    for queue, there in found.items():
-        if queue not in known:
+    reached = dict(old)
+    for queue, there in queue_ends.items():
+        if queue not in old:
             reached[queue] = there.low
-        elif there.high >= known[queue] and queue not in renewed:
+        elif there.high >= old[queue] and queue not in renewed:
             reached[queue] = there.high
         elif fail_on_loss:
-            raise DataLost(_renewal(queue, known[queue], there))
+            raise DataLost(_renewal(queue, old[queue], there))
         else:
             reached[queue] = there.low
     return reached

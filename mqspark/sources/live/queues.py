@@ -66,7 +66,7 @@ StoreTimes = dict[MessageQueue, int]
 """The store time (ms since 1970) of the message before a position, by queue."""
 
 
-def ask(
+def ask_brokers(
     live: LiveReadOptions, question: Callable[[MQClient, LiveReadOptions], Coroutine[Any, Any, _T]]
 ) -> _T:
     """Return the answer of ``question``, which gets a client with connections of its own.
@@ -87,7 +87,7 @@ def ask(
 def ask_patiently(
     live: LiveReadOptions, question: Callable[[MQClient, LiveReadOptions], Coroutine[Any, Any, _T]]
 ) -> _T:
-    """Return what ``ask`` does; while servers are away, ask again, see ``patience``.
+    """Return what ``ask_brokers`` does; while servers are away, ask again, see ``patience``.
 
     Raises:
         ClientError, BadOption, DataLost: as ``question``.
@@ -95,7 +95,7 @@ def ask_patiently(
     patience = Patience(live.retry_s)
     while True:
         try:
-            return ask(live, question)
+            return ask_brokers(live, question)
         except ClientError as error:
             pause_s = patience.next_pause_s(error, now_s=time.monotonic())
             if pause_s is None:
@@ -106,9 +106,9 @@ def ask_patiently(
 
 async def batch_tasks(client: MQClient, live: LiveReadOptions) -> list[Task]:
     """Return the tasks of a batch read; raises as ``queues_of``, ``ends``, ``positions``."""
-    found = await checked_span(client, live)
-    first = await _first(client, live, found)
-    last = await positions(client, live.ending, found, late_is_latest=True, side="ending")
+    queue_ends = await checked_span(client, live)
+    first = await _first(client, live, queue_ends)
+    last = await positions(client, live.ending, queue_ends, late_is_latest=True, side="ending")
     return tasks_of(
         ranges_of(first, last), min_partitions=live.min_partitions, max_records=live.max_records
     )
@@ -118,24 +118,24 @@ async def starting(
     client: MQClient, live: LiveReadOptions
 ) -> tuple[Positions, dict[MessageQueue, Ends]]:
     """Return where reading begins, and the ends of the queues; raises as ``batch_tasks``."""
-    found = await span(client, live)
-    return await _first(client, live, found), found
+    queue_ends = await span(client, live)
+    return await _first(client, live, queue_ends), queue_ends
 
 
 async def _first(
-    client: MQClient, live: LiveReadOptions, found: Mapping[MessageQueue, Ends]
+    client: MQClient, live: LiveReadOptions, queue_ends: Mapping[MessageQueue, Ends]
 ) -> Positions:
     first = await positions(
-        client, live.starting, found, late_is_latest=live.late_is_latest, side="starting"
+        client, live.starting, queue_ends, late_is_latest=live.late_is_latest, side="starting"
     )
     for queue, offset in first.items():
-        if offset > found[queue].high and live.fail_on_data_loss:
+        if offset > queue_ends[queue].high and live.fail_on_data_loss:
             raise DataLost(
                 f"startingOffsets has {queue_text(queue)} at {offset}, which ends at "
-                f"{found[queue].high}: it was made anew, or its broker lost data; {GO_ON}"
+                f"{queue_ends[queue].high}: it was made anew, or its broker lost data; {GO_ON}"
             )
     given = {queue: first[queue] for queue in live.starting.store_times}
-    for queue, time_ms in (await store_times_at(client, given, found)).items():
+    for queue, time_ms in (await store_times_at(client, given, queue_ends)).items():
         if time_ms == live.starting.store_times[queue]:
             continue
         if live.fail_on_data_loss:
@@ -143,8 +143,8 @@ async def _first(
                 f"startingOffsets has {queue_text(queue)} at {first[queue]}, but message "
                 f"{first[queue] - 1} is another one now: the topic was made anew; {GO_ON}"
             )
-        first[queue] = found[queue].low
-    return {queue: min(offset, found[queue].high) for queue, offset in first.items()}
+        first[queue] = queue_ends[queue].low
+    return {queue: min(offset, queue_ends[queue].high) for queue, offset in first.items()}
 
 
 async def span(client: MQClient, live: LiveReadOptions) -> dict[MessageQueue, Ends]:
@@ -161,9 +161,9 @@ async def checked_span(client: MQClient, live: LiveReadOptions) -> dict[MessageQ
         BadOption: a broker cannot read the expression, or filters by tags only.
         ClientError: as ``batch_tasks``.
     """
-    found = await span(client, live)
-    await check_filter(client, live, found)
-    return found
+    queue_ends = await span(client, live)
+    await check_filter(client, live, queue_ends)
+    return queue_ends
 
 
 async def check_filter(
@@ -180,9 +180,11 @@ async def check_filter(
     filter_ = Subscription.parse(live.filter, kind=live.filter_kind)
 
     async def at_broker(queue: MessageQueue) -> None:
-        wanted = TopicSubscription.of(queue.topic, filter_, version=time.time_ns() // 1_000_000)
+        subscription = TopicSubscription.of(
+            queue.topic, filter_, version=time.time_ns() // 1_000_000
+        )
         try:
-            await wanted.check_at(client, await client.master_of(queue), group=TOOLS_GROUP)
+            await subscription.check_at(client, await client.master_of(queue), group=TOOLS_GROUP)
         except BrokerRefused as error:
             if error.code == ResponseCode.NO_PERMISSION:
                 raise
@@ -195,13 +197,13 @@ async def check_filter(
 
 
 async def queues_of(
-    client: MQClient, wanted: QueueSelection, missing: set[str] | None = None
+    client: MQClient, selection: QueueSelection, missing: set[str] | None = None
 ) -> list[MessageQueue]:
     """Return the queues that are wanted and readable now, sorted.
 
     Args:
         client: the client that asks the name servers.
-        wanted: which queues.
+        selection: which queues.
         missing: gets the named topics that do not exist; None if that is an error.
 
     Raises:
@@ -209,11 +211,11 @@ async def queues_of(
         NoRoute: a named topic, or the broker of a queue, does not exist.
         ClientError: no name server answered.
     """
-    if wanted.queues and missing is None:
-        return list(wanted.queues)
-    topics: Iterable[str] = wanted.topics or {queue.topic for queue in wanted.queues}
-    if wanted.pattern:
-        topics = matching(await TopicCalls(client).topic_list(), wanted.pattern)
+    if selection.queues and missing is None:
+        return list(selection.queues)
+    topics: Iterable[str] = selection.topics or {queue.topic for queue in selection.queues}
+    if selection.pattern:
+        topics = matching(await TopicCalls(client).topic_list(), selection.pattern)
 
     async def of_topic(topic: str) -> list[MessageQueue]:
         try:
@@ -224,10 +226,10 @@ async def queues_of(
             missing.add(topic)
             return []
         brokers = {data.broker_name for data in route.broker_datas}
-        if wanted.queues:
+        if selection.queues:
             return [
                 queue
-                for queue in wanted.queues
+                for queue in selection.queues
                 if queue.topic == topic and queue.broker_name in brokers
             ]
         return routes.subscribe_queues(topic, route)
@@ -274,25 +276,25 @@ async def ends(
     Raises:
         ClientError: a broker did not answer.
     """
-    wanted = set(queues)
+    asked = set(queues)
     calls = TopicCalls(client)
 
     async def of_topic(place: tuple[str, str]) -> dict[MessageQueue, Ends]:
         topic, broker = place
         address = await client.master_of(MessageQueue(topic, broker))
         try:
-            found = await calls.topic_stats_at(address, topic)
+            stats = await calls.topic_stats_at(address, topic)
         except NotFound:
             if missing is None:
                 raise
             missing.add(topic)
-            wanted.difference_update(
-                [queue for queue in wanted if (queue.topic, queue.broker_name) == place]
+            asked.difference_update(
+                [queue for queue in asked if (queue.topic, queue.broker_name) == place]
             )
             return {}
         return {
             queue: Ends(item.min_offset, item.max_offset, item.last_update_timestamp)
-            for queue, item in found.items()
+            for queue, item in stats.items()
         }
 
     async def of_queue(queue: MessageQueue) -> Ends:
@@ -301,18 +303,18 @@ async def ends(
             await queue_offsets.max_offset(client, queue),
         )
 
-    places = {(queue.topic, queue.broker_name) for queue in wanted}
+    places = {(queue.topic, queue.broker_name) for queue in asked}
     answers = await _each(places, of_topic)
-    known = {queue: item for answer in answers.values() for queue, item in answer.items()}
+    ends_by_queue = {queue: item for answer in answers.values() for queue, item in answer.items()}
     # A broker lists only the queues that can be written; a topic may have more that can be read.
-    known |= await _each(wanted - set(known), of_queue)
-    return {queue: known[queue] for queue in sorted(wanted)}
+    ends_by_queue |= await _each(asked - set(ends_by_queue), of_queue)
+    return {queue: ends_by_queue[queue] for queue in sorted(asked)}
 
 
 async def positions(
     client: MQClient,
     edge: Edge,
-    found: Mapping[MessageQueue, Ends],
+    queue_ends: Mapping[MessageQueue, Ends],
     *,
     late_is_latest: bool,
     side: str,
@@ -322,7 +324,7 @@ async def positions(
     Args:
         client: the client that asks the brokers.
         edge: where reading begins or ends.
-        found: the queues with their ends.
+        queue_ends: the queues with their ends.
         late_is_latest: whether a starting time after the last message means the end; otherwise it
             is an error.
         side: "starting" or "ending", for errors.
@@ -332,15 +334,15 @@ async def positions(
             starting time is after the last message, and ``late_is_latest`` is false.
         ClientError: a broker did not answer.
     """
-    strange = sorted(set(edge.by_queue) - set(found))
+    strange = sorted(set(edge.by_queue) - set(queue_ends))
     if strange:
         raise BadOption(f"{side} offsets name {queue_text(strange[0])}, which is not read here")
-    if edge.by_queue and len(edge.by_queue) < len(found):
-        missing = min(set(found) - set(edge.by_queue))
+    if edge.by_queue and len(edge.by_queue) < len(queue_ends):
+        missing = min(set(queue_ends) - set(edge.by_queue))
         raise BadOption(f"{side} offsets do not name {queue_text(missing)}; name every queue")
 
     async def of_queue(queue: MessageQueue) -> int:
-        there = found[queue]
+        there = queue_ends[queue]
         value = edge.by_queue.get(queue, edge.offset)
         if edge.is_time:
             time_ms = edge.by_queue.get(queue, edge.time_ms)
@@ -356,7 +358,7 @@ async def positions(
             return there.low if value == EARLIEST else there.high
         return value
 
-    return await _each(found, of_queue)
+    return await _each(queue_ends, of_queue)
 
 
 async def first_at(client: MQClient, queue: MessageQueue, there: Ends, *, time_ms: int) -> int:
@@ -402,7 +404,7 @@ async def _stored(puller: PullApi, queue: MessageQueue, first: int, count: int) 
 
 
 async def store_times_at(
-    client: MQClient, positions: Positions, found: Mapping[MessageQueue, Ends]
+    client: MQClient, positions: Positions, queue_ends: Mapping[MessageQueue, Ends]
 ) -> StoreTimes:
     """Return the store time of the message before each position, where there is one.
 
@@ -413,29 +415,29 @@ async def store_times_at(
     """
     puller = PullApi(client, TOOLS_GROUP)
     inside = {
-        queue: at
-        for queue, at in positions.items()
-        if queue in found and found[queue].low < at <= found[queue].high
+        queue: offset
+        for queue, offset in positions.items()
+        if queue in queue_ends and queue_ends[queue].low < offset <= queue_ends[queue].high
     }
 
     async def of_queue(queue: MessageQueue) -> int:
-        there, at = found[queue], inside[queue]
-        if at == there.high and there.last_ms > 0:
+        there, offset = queue_ends[queue], inside[queue]
+        if offset == there.high and there.last_ms > 0:
             return there.last_ms
-        return (await _stored(puller, queue, at - 1, 1)).get(at - 1, 0)
+        return (await _stored(puller, queue, offset - 1, 1)).get(offset - 1, 0)
 
     times = await _each(inside, of_queue)
     return {queue: time_ms for queue, time_ms in times.items() if time_ms > 0}
 
 
 def next_batch_end(
-    live: LiveReadOptions, known: Positions, reached: Positions, *, max_offsets: int | None
+    live: LiveReadOptions, old: Positions, reached: Positions, *, max_offsets: int | None
 ) -> Positions:
     """Return how far one batch goes, by offsets and by ``live.max_bytes``.
 
     Args:
         live: the settings of the source.
-        known: the queue offset to read next, by queue.
+        old: the queue offset to read next, by queue.
         reached: the queue offset behind the last message, by queue.
         max_offsets: the limit for all queues together, None for no limit.
 
@@ -444,11 +446,11 @@ def next_batch_end(
     """
     sizes = {}
     if live.max_bytes is not None:
-        sizes = ask_patiently(live, lambda client, _: record_sizes(client, known, reached))
-    return batch_end(known, reached, max_offsets=max_offsets, max_bytes=live.max_bytes, sizes=sizes)
+        sizes = ask_patiently(live, lambda client, _: record_sizes(client, old, reached))
+    return batch_end(old, reached, max_offsets=max_offsets, max_bytes=live.max_bytes, sizes=sizes)
 
 
-async def record_sizes(client: MQClient, known: Positions, reached: Positions) -> Positions:
+async def record_sizes(client: MQClient, old: Positions, reached: Positions) -> Positions:
     """Return the approximate size in bytes of a record between two positions, by queue.
 
     Brokers tell the sizes of a queue's next messages without sending the messages. Only the queues
@@ -457,7 +459,7 @@ async def record_sizes(client: MQClient, known: Positions, reached: Positions) -
     Raises:
         ClientError: a broker did not answer.
     """
-    backlog = {queue: left for queue, left in backlog_of(known, reached).items() if left}
+    backlog = {queue: left for queue, left in backlog_of(old, reached).items() if left}
     calls = MessageCalls(client)
 
     async def of_queue(queue: MessageQueue) -> int:
@@ -466,7 +468,7 @@ async def record_sizes(client: MQClient, known: Positions, reached: Positions) -
                 await client.master_of(queue),
                 queue.topic,
                 queue.queue_id,
-                queue_offset=known[queue],
+                queue_offset=old[queue],
                 count=min(_SIZES_COUNT, backlog[queue]),
             )
         except NotFound:

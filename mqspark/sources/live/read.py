@@ -52,8 +52,8 @@ def read_ranges(live: LiveReadOptions, ranges: Iterable[Range]) -> Iterator[Any]
     with asyncio.Runner() as runner:
         client = live.access.client()
         try:
-            for one in ranges:
-                reader = RangeReader(client, live, one)
+            for range_ in ranges:
+                reader = RangeReader(client, live, range_)
                 while (batch := runner.run(reader.next_batch())) is not None:
                     if batch.num_rows:
                         yield from _as_asked(batch, live)
@@ -85,11 +85,11 @@ class _Chunk(NamedTuple):
 class RangeReader:
     """Reads one range, a batch at a time."""
 
-    def __init__(self, client: MQClient, live: LiveReadOptions, wanted: Range) -> None:
+    def __init__(self, client: MQClient, live: LiveReadOptions, range_: Range) -> None:
         self._client = client
         self._live = live
-        self._range = wanted
-        self._position = wanted.start
+        self._range = range_
+        self._position = range_.start
         self._puller = PullApi(client, TOOLS_GROUP)
         self._subscription = Subscription.parse(live.filter, kind=live.filter_kind)
         self._origin: dict[str, str] = {}
@@ -110,44 +110,50 @@ class RangeReader:
 
     async def _chunk(self) -> _Chunk:
         """Pull until a batch is full or the range ends."""
-        start = at = self._position
+        start = queue_offset = self._position
         parts: list[bytes] = []
         size = 0
-        while at < self._range.end and size < BYTES_MAX and at - start < ROWS_MAX:
-            raw = await self._pull(at)
-            at = max(at, self._next(raw, at))
+        while (
+            queue_offset < self._range.end and size < BYTES_MAX and queue_offset - start < ROWS_MAX
+        ):
+            raw = await self._pull(queue_offset)
+            queue_offset = max(queue_offset, self._next(raw, queue_offset))
             parts.append(raw.data)
             size += len(raw.data)
-        return _Chunk(b"".join(parts), start, min(at, self._range.end))
+        return _Chunk(b"".join(parts), start, min(queue_offset, self._range.end))
 
-    def _next(self, raw: RawPull, at: int) -> int:
+    def _next(self, raw: RawPull, queue_offset: int) -> int:
         """Return the queue offset at which to go on after an answer."""
         if raw.status in (PullStatus.FOUND, PullStatus.NO_MATCHED_MSG):
-            if raw.next_offset <= at:
+            if raw.next_offset <= queue_offset:
                 raise DataLost(
-                    f"{queue_text(self._range.queue)} at offset {at}: {raw.address} answers "
+                    f"{queue_text(self._range.queue)} at offset {queue_offset}: {raw.address} "
+                    "answers "
                     f"{raw.status} and goes on at {raw.next_offset}"
                 )
             return raw.next_offset
         if self._live.fail_on_data_loss:
-            raise self._lost(at, f"{raw.address} has {raw.min_offset} to {raw.max_offset} now")
-        if at < raw.min_offset:
+            raise self._lost(
+                queue_offset, f"{raw.address} has {raw.min_offset} to {raw.max_offset} now"
+            )
+        if queue_offset < raw.min_offset:
             return raw.min_offset
         # The queue ends before the range does: it was created again, or a recovery cut it.
         return self._range.end
 
-    def _lost(self, at: int, why: str) -> DataLost:
+    def _lost(self, queue_offset: int, why: str) -> DataLost:
         end = self._range.end
         return DataLost(
-            f"{queue_text(self._range.queue)}: messages {at} up to {end} are not all there, {why}; "
+            f"{queue_text(self._range.queue)}: messages {queue_offset} up to {end} are not all "
+            f"there, {why}; "
             "failOnDataLoss=false goes on without them"
         )
 
-    async def _pull(self, at: int) -> RawPull:
+    async def _pull(self, queue_offset: int) -> RawPull:
         """Pull once; try again if a slave lags, or while the broker is away."""
         live, queue = self._live, self._range.queue
-        count = min(live.pull_batch_size, self._range.end - at)
-        asked = PullRequest(queue, at, self._subscription, count)
+        count = min(live.pull_batch_size, self._range.end - queue_offset)
+        asked = PullRequest(queue, queue_offset, self._subscription, count)
         for turn in range(_TRIES):
             raw = await self._patiently(
                 lambda: self._puller.pull_raw(asked, timeout_s=live.pull_timeout_s)
@@ -178,9 +184,9 @@ class RangeReader:
     def _rows(self, chunk: _Chunk) -> Any:
         asked = self._live.columns
         names = with_needed(asked) if _inflates(self._live) else asked
-        wanted = [name for name in names if name not in ORIGIN]
+        names_of_rows = [name for name in names if name not in ORIGIN]
         extra = ("queue_offset", "tags") if self._subscription.tags else ("queue_offset",)
-        columns = tuple(dict.fromkeys((*wanted, *extra)))
+        columns = tuple(dict.fromkeys((*names_of_rows, *extra)))
         batch = batch_of(chunk.data, columns=columns, check_crc=self._live.check_crc)
         places = batch.column("queue_offset")
         inside = pc.and_(pc.greater_equal(places, chunk.start), pc.less(places, chunk.end))

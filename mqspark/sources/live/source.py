@@ -45,7 +45,7 @@ from mqspark.sources.live.plan import Ends, Range, next_positions, ranges_of, ta
 from mqspark.sources.live.queues import (
     Positions,
     StoreTimes,
-    ask,
+    ask_brokers,
     ask_patiently,
     batch_tasks,
     check_filter,
@@ -93,7 +93,7 @@ class BatchReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         """Return the tasks; called once, on the driver."""
-        return [InputPartition(task) for task in ask(self._live, batch_tasks)]
+        return [InputPartition(task) for task in ask_brokers(self._live, batch_tasks)]
 
     def read(self, partition: InputPartition | None) -> Iterator[Any]:
         """Yield the rows of a task as Arrow batches; called on a worker."""
@@ -121,17 +121,17 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             BadOption: a broker cannot read the expression.
         """
         if not self._is_checked:
-            found = self._span()
-            ask_patiently(self._live, lambda one, live: check_filter(one, live, found))
+            queue_ends = self._span()
+            ask_patiently(self._live, lambda client, live: check_filter(client, live, queue_ends))
             self._is_checked = True
 
     def _span(self) -> dict[MessageQueue, Ends]:
         """Return the queues that are there; all topics have been known since the query began."""
         topics = set(self._live.wanted.topics)
-        return ask_patiently(self._live, lambda one, live: span_of_known(one, live, topics))
+        return ask_patiently(self._live, lambda client, live: span_of_known(client, live, topics))
 
     def _end_from(
-        self, at: StreamPositions, found: dict[MessageQueue, Ends] | None = None
+        self, positions: StreamPositions, queue_ends: dict[MessageQueue, Ends] | None = None
     ) -> tuple[Positions, Survey]:
         """Return how far the stream could go from some offsets, and what became of its queues.
 
@@ -140,16 +140,18 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """
         seen = ask_patiently(
             self._live,
-            lambda one, live: survey(one, live, at.positions, at.store_times, found=found),
+            lambda client, live: survey(
+                client, live, positions.positions, positions.store_times, queue_ends=queue_ends
+            ),
         )
         end = next_positions(
-            at.positions,
+            positions.positions,
             seen.found,
             fail_on_loss=self._live.fail_on_data_loss,
             away=seen.away,
             renewed=seen.renewed,
         )
-        warnings = seen.warnings(at.positions)
+        warnings = seen.warnings(positions.positions)
         for text in warnings:
             if text not in self._warnings:
                 LOG.warning("%s", text)
@@ -158,12 +160,16 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def initialOffset(self) -> StreamOffsets:  # noqa: N802
         """Return the offsets at which a new query begins."""
-        positions, found = ask(self._live, starting)
+        positions, queue_ends = ask_brokers(self._live, starting)
         self._check_filter()
-        return StreamPositions(positions, self._store_times(positions, found)).kept()
+        return StreamPositions(positions, self._store_times(positions, queue_ends)).kept()
 
-    def _store_times(self, at: Positions, found: dict[MessageQueue, Ends]) -> StoreTimes:
-        return ask_patiently(self._live, lambda one, _: store_times_at(one, at, found))
+    def _store_times(
+        self, positions: Positions, queue_ends: dict[MessageQueue, Ends]
+    ) -> StoreTimes:
+        return ask_patiently(
+            self._live, lambda client, _: store_times_at(client, positions, queue_ends)
+        )
 
     def getDefaultReadLimit(self) -> Any:  # noqa: N802
         """Return the limit that the options set; if there are two, that of rows."""
@@ -187,27 +193,27 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._check_filter()
         if start is None:
             return self.reportLatestOffset()
-        known = StreamPositions.of(start)
-        end, seen = self._end_from(known, self._goal)
+        old = StreamPositions.of(start)
+        end, seen = self._end_from(old, self._goal)
         self._has_planned = True
         if limit is not None and not isinstance(limit, ReadAllAvailable):
             # A run of Trigger.Once is one batch, whatever the options set.
-            end = next_batch_end(
-                self._live, known.positions, end, max_offsets=self._live.max_offsets
-            )
+            end = next_batch_end(self._live, old.positions, end, max_offsets=self._live.max_offsets)
         kept = {
             queue: time_ms
-            for queue, time_ms in known.store_times.items()
-            if end[queue] == known.positions[queue] and queue not in seen.renewed
+            for queue, time_ms in old.store_times.items()
+            if end[queue] == old.positions[queue] and queue not in seen.renewed
         }
-        moved = {queue: at for queue, at in end.items() if at != known.positions.get(queue)}
+        moved = {
+            queue: offset for queue, offset in end.items() if offset != old.positions.get(queue)
+        }
         return StreamPositions(end, kept | self._store_times(moved, seen.found)).kept()
 
     def reportLatestOffset(self) -> StreamOffsets:  # noqa: N802
         """Return where the topics end now, for the progress of the query."""
-        found = self._span()
-        positions = {queue: there.high for queue, there in found.items()}
-        return StreamPositions(positions, self._store_times(positions, found)).kept()
+        queue_ends = self._span()
+        positions = {queue: there.high for queue, there in queue_ends.items()}
+        return StreamPositions(positions, self._store_times(positions, queue_ends)).kept()
 
     def partitions(self, start: StreamOffsets, end: StreamOffsets) -> Sequence[InputPartition]:
         """Return the tasks between two positions.
@@ -227,13 +233,13 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         tasks = tasks_of(ranges, min_partitions=live.min_partitions, max_records=live.max_records)
         return [InputPartition(task) for task in tasks]
 
-    def _still_there(self, ranges: list[Range], at: StreamPositions) -> list[Range]:
+    def _still_there(self, ranges: list[Range], positions: StreamPositions) -> list[Range]:
         """Return the ranges of queues that are still those that a batch was planned for.
 
         Raises:
             DataLost: as ``next_positions``.
         """
-        _, seen = self._end_from(at)
+        _, seen = self._end_from(positions)
         there = set(seen.found) | seen.away
         if HAS_LIMITS:
             # The next batch begins with their first message.
@@ -248,7 +254,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Set the offsets of ``reportGroup``, which lag behind and are for display only."""
         group, reached = self._live.report_group, StreamPositions.of(end).positions
         if group:
-            for failure in ask(self._live, lambda one, _: report(one, group, reached)):
+            for failure in ask_brokers(
+                self._live, lambda client, _: report(client, group, reached)
+            ):
                 LOG.warning("offsets of %s are not reported: %s", group, failure)
 
     def stop(self) -> None:

@@ -40,13 +40,13 @@ class Survey(NamedTuple):
     away: frozenset[MessageQueue] = frozenset()
     renewed: frozenset[MessageQueue] = frozenset()
 
-    def warnings(self, known: Positions) -> list[str]:
+    def warnings(self, positions: Positions) -> list[str]:
         """Return a sentence for each broker that is away, and each topic that is gone or renewed.
 
         Args:
-            known: the queue offset to read next, by queue.
+            positions: the queue offset to read next, by queue.
         """
-        gone = set(known) - set(self.found) - self.away
+        gone = set(positions) - set(self.found) - self.away
         return [
             *(
                 f"broker {name} is not registered; its queues are read when it is back"
@@ -66,38 +66,46 @@ class Survey(NamedTuple):
 async def survey(
     client: MQClient,
     live: LiveReadOptions,
-    known: Positions,
+    positions: Positions,
     store_times: Mapping[MessageQueue, int],
     *,
-    found: dict[MessageQueue, Ends] | None = None,
+    queue_ends: dict[MessageQueue, Ends] | None = None,
 ) -> Survey:
     """Return what has become of known queues.
 
     Args:
         client: the client that asks the brokers.
         live: the settings of the source.
-        known: the queue offset to read next, by queue.
+        positions: the queue offset to read next, by queue.
         store_times: what was kept beside these positions.
-        found: the queues that are there, if that is known.
+        queue_ends: the queues that are there, if that is known.
 
     Raises:
         NoRoute: a topic of which no queue is known does not exist; or every known queue is away.
         ClientError: a broker did not answer.
     """
-    if found is None:
-        found = await span_of_known(client, live, {queue.topic for queue in known})
-    absent = set(known) - set(found)
+    if queue_ends is None:
+        queue_ends = await span_of_known(client, live, {queue.topic for queue in positions})
+    absent = set(positions) - set(queue_ends)
     away: frozenset[MessageQueue] = frozenset()
     if absent:
         registered = (await TopicCalls(client).cluster_info()).broker_addr_table
         away = frozenset(queue for queue in absent if queue.broker_name not in registered)
-    if away and not found:
+    if away and not queue_ends:
         raise NoRoute(min(away).topic)
-    asked = {queue: at for queue, at in known.items() if queue in store_times and queue in found}
-    times = await store_times_at(client, asked, found)
+    asked = {
+        queue: offset
+        for queue, offset in positions.items()
+        if queue in store_times and queue in queue_ends
+    }
+    times = await store_times_at(client, asked, queue_ends)
     renewed = {queue for queue, time_ms in times.items() if time_ms != store_times[queue]}
-    renewed |= {queue for queue, at in known.items() if queue in found and at > found[queue].high}
-    return Survey(found, away, frozenset(renewed))
+    renewed |= {
+        queue
+        for queue, offset in positions.items()
+        if queue in queue_ends and offset > queue_ends[queue].high
+    }
+    return Survey(queue_ends, away, frozenset(renewed))
 
 
 async def span_of_known(
@@ -110,8 +118,8 @@ async def span_of_known(
         ClientError: a broker did not answer.
     """
     missing: set[str] = set()
-    found = await ends(client, await queues_of(client, live.wanted, missing), missing)
+    queue_ends = await ends(client, await queues_of(client, live.wanted, missing), missing)
     strange = missing - topics
     if strange and live.fail_on_data_loss:
         raise NoRoute(min(strange))
-    return found
+    return queue_ends

@@ -96,10 +96,10 @@ def check_columns(types: Mapping[str, str], sink: SinkSettings) -> None:
         BadOption: a column is unknown or missing, or has another type.
     """
     have = set(types)
-    known = {*SINK_COLUMNS, *LIVE.names, sink.dedup_key} - {""}
-    if have - known:
+    column_names = {*SINK_COLUMNS, *LIVE.names, sink.dedup_key} - {""}
+    if have - column_names:
         raise BadOption(
-            f"the rocketmq sink has no column {', '.join(sorted(have - known))}; "
+            f"the rocketmq sink has no column {', '.join(sorted(have - column_names))}; "
             f"it has {', '.join(SINK_COLUMNS)}"
         )
     if {"delay_level", "deliver_at"} <= have:

@@ -81,13 +81,13 @@ def from_spark(pushed: Any, schema: Any) -> Condition | None:
     if kind == "IsNotNull":
         return Condition(column, "is not null")
     if kind == "In":
-        found = Condition(column, "in", tuple(pushed.value))
+        condition = Condition(column, "in", tuple(pushed.value))
     elif kind in _FROM_SPARK:
-        found = Condition(column, _FROM_SPARK[kind], pushed.value)
+        condition = Condition(column, _FROM_SPARK[kind], pushed.value)
     else:
         return None
-    values = found.value if found.test == "in" else (found.value,)
-    return found if all(_fits(value, field.type) for value in values) else None
+    values = condition.value if condition.test == "in" else (condition.value,)
+    return condition if all(_fits(value, field.type) for value in values) else None
 
 
 def log_range(conditions: Sequence[Condition]) -> tuple[int, int]:
@@ -142,8 +142,8 @@ def _mask(column: Any, condition: Condition) -> Any:
     if test == "is not null":
         return pc.is_valid(column)
     if test == "in":
-        known = pa.array([each for each in value if each is not None], column.type)
-        return pc.is_in(column, value_set=known)
+        values = pa.array([each for each in value if each is not None], column.type)
+        return pc.is_in(column, value_set=values)
     if test in _TEXT_TESTS:
         return pc.fill_null(_TEXT_TESTS[test](column, value), False)
     return pc.fill_null(_TESTS[test](column, pa.scalar(value, column.type)), False)

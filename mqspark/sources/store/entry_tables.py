@@ -26,8 +26,7 @@ from storefmt.arrow.queue_columns import (
     index_batches,
     queue_batches,
 )
-from storefmt.formats.batchqueue import BATCH_ENTRY
-from storefmt.formats.consumequeue import ENTRY_SIZE
+from storefmt.formats.consumequeue import BATCH_ENTRY, ENTRY_SIZE
 from storefmt.formats.index import ENTRY
 from storefmt.offline.views.storedir import StoreDir
 from storefmt.offline.views.tree import FileSpan
@@ -111,8 +110,8 @@ def batch_of(schema: Any, columns: Iterable[str], rows: list[dict[str, Any]]) ->
         field = schema.field(name)
         values = [row.get(name) for row in rows]
         if pa.types.is_timestamp(field.type):
-            known = np.array([value or 0 for value in values], dtype=np.int64)
-            times = timestamps(known)
+            numbers = np.array([value or 0 for value in values], dtype=np.int64)
+            times = timestamps(numbers)
             missing = pa.array([not value for value in values], pa.bool_())
             arrays.append(pc.if_else(missing, pa.scalar(None, field.type), times))
         else:

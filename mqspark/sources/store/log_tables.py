@@ -233,32 +233,32 @@ def read_damage(split: LogTask, reading: ReadOptions) -> Iterator[Any]:
     name = Path(split.path).name
     if isinstance(split, MissingLogFiles):
         size = split.end - split.start
-        found = [_damage_row(name, split.start, size, "gap", "no file has these bytes")]
+        rows = [_damage_row(name, split.start, size, "gap", "no file has these bytes")]
     elif isinstance(split, RaftFile):
-        found = [
+        rows = [
             _damage_row(name, lost.log_offset, lost.length, str(lost.error.kind), str(lost.error))
             for lost in lost_in(split)
         ]
     else:
-        found = _damage_in(split, reading)
-    if found:
+        rows = _damage_in(split, reading)
+    if rows:
         schema = pa.schema([STORE[DAMAGE].field(name) for name in reading.columns])
-        yield pa.RecordBatch.from_pylist(found, schema=schema)
+        yield pa.RecordBatch.from_pylist(rows, schema=schema)
 
 
 def _damage_in(split: LogSplit, reading: ReadOptions) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = []
+    rows: list[dict[str, object]] = []
     base = int(Path(split.path).name)
 
     def note(file_name: str, damage: Damage) -> None:
         kind, text = str(damage.error.kind), str(damage.error)
-        found.append(_damage_row(file_name, base + damage.pos, damage.size, kind, text))
+        rows.append(_damage_row(file_name, base + damage.pos, damage.size, kind, text))
 
     def note_end(file_name: str, end: End) -> None:
         size = _lost_size(file_path(split.path), end.pos, split.may_end)
         if size:
             text = "zeros where a record should be, and no record up to the end of the file"
-            found.append(_damage_row(file_name, base + end.pos, size, str(DamageKind.ZEROS), text))
+            rows.append(_damage_row(file_name, base + end.pos, size, str(DamageKind.ZEROS), text))
 
     columns = ("log_offset", "store_size")
     for batch in iter_batches(
@@ -271,8 +271,8 @@ def _damage_in(split: LogSplit, reading: ReadOptions) -> list[dict[str, object]]
         on_end=note_end,
     ):
         if reading.check_crc:
-            found += _bad_bodies(Path(split.path).name, batch)
-    return found
+            rows += _bad_bodies(Path(split.path).name, batch)
+    return rows
 
 
 def _lost_size(path: Path, pos: int, may_end: bool) -> int:
@@ -302,5 +302,7 @@ def _bad_bodies(file_name: str, batch: Any) -> Iterator[dict[str, object]]:
         return
     for row in batch.to_pylist():
         if not row["crc_ok"]:
-            at, size = row["log_offset"], row["store_size"]
-            yield _damage_row(file_name, at, size, "bad_crc", "the body does not match its crc")
+            log_offset, size = row["log_offset"], row["store_size"]
+            yield _damage_row(
+                file_name, log_offset, size, "bad_crc", "the body does not match its crc"
+            )

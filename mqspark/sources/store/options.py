@@ -137,13 +137,13 @@ def given_values(options: Mapping[str, str]) -> dict[str, Any]:
     Raises:
         BadOption: an option is unknown, has an invalid value, or is for another table.
     """
-    found = values(options, OPTIONS, of=OF, own=PATHS)
-    table = found["table"]
+    option_values = values(options, OPTIONS, of=OF, own=PATHS)
+    table = option_values["table"]
     default_columns(table)
     for name in _OF_LOG:
-        if name in options and table != COMMITLOG and found[name] not in ("", False):
+        if name in options and table != COMMITLOG and option_values[name] not in ("", False):
             raise BadOption(f"option {name} is for table {COMMITLOG}, not {table}")
-    return found
+    return option_values
 
 
 def reading_of(options: Mapping[str, str]) -> ReadOptions:
@@ -152,30 +152,30 @@ def reading_of(options: Mapping[str, str]) -> ReadOptions:
     Raises:
         BadOption: as ``given_values``.
     """
-    found = given_values(options)
-    table, layout = found["table"], StoreLayout(found["layout"])
+    option_values = given_values(options)
+    table, layout = option_values["table"], StoreLayout(option_values["layout"])
     if table not in _LAYOUTS[layout]:
         raise BadOption(
             f"layout {layout.value} has no table {table}; it has {', '.join(_LAYOUTS[layout])}"
         )
-    columns = found["columns"] or default_columns(table)
+    columns = option_values["columns"] or default_columns(table)
     schema_of(table, columns)
     return ReadOptions(
         table=table,
         layout=layout,
         columns=columns,
-        split_size=found["splitBytes"],
-        rows_max=found["batchRows"],
-        bytes_max=found["batchBytes"],
-        check_crc=found["checkCrc"],
-        fail_on_damage=found["onDamage"] == "fail",
+        split_size=option_values["splitBytes"],
+        rows_max=option_values["batchRows"],
+        bytes_max=option_values["batchBytes"],
+        check_crc=option_values["checkCrc"],
+        fail_on_damage=option_values["onDamage"] == "fail",
         where=tuple(
             Condition(column, test, time_of(value) if column == "store_timestamp" else value)
             for name, (_, column, test) in _WHERE.items()
-            if (value := found[name]) is not None
+            if (value := option_values[name]) is not None
         ),
-        body_matches=found["bodyMatches"],
-        decompress=found["decompress"],
+        body_matches=option_values["bodyMatches"],
+        decompress=option_values["decompress"],
     )
 
 
@@ -189,8 +189,8 @@ def storage_of(options: Mapping[str, str], paths: Sequence[str]) -> Storage:
     elsewhere = [path for path in paths if not is_s3(path)]
     if given and elsewhere:
         raise BadOption(f"option {given[0]} is for a store on s3://, not for {elsewhere[0]}")
-    found = given_values(options)
-    endpoint, region, anonymous, *keys = (found[option.name] for option in _STORAGE)
+    option_values = given_values(options)
+    endpoint, region, anonymous, *keys = (option_values[option.name] for option in _STORAGE)
     if bool(keys[0]) != bool(keys[1]):
         raise BadOption("options storage.accessKey and storage.secretKey go together")
     if anonymous and keys[0]:

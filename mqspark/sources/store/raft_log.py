@@ -51,9 +51,9 @@ def raft_files(directory: Path) -> list[Path]:
     """
     if not directory.is_dir():
         return []
-    logs = [one for one in find_directories(directory) if log_files(one)]
+    logs = [log for log in find_directories(directory) if log_files(log)]
     if len(logs) > 1:
-        names = ", ".join(one.parent.name for one in logs)
+        names = ", ".join(log.parent.name for log in logs)
         raise BadOption(
             f"{directory} has several Raft logs ({names}); keep a copy with one of them"
         )
@@ -121,6 +121,6 @@ def _rows(
     batch = batch_of(b"".join(records), columns=columns, check_crc=reading.check_crc)
     if "file" not in columns:
         return batch
-    at = columns.index("file")
+    file_index = columns.index("file")
     names = pa.repeat(pa.scalar(Path(task.path).name, pa.string()), batch.num_rows)
-    return batch.set_column(at, batch.schema.field(at), names)
+    return batch.set_column(file_index, batch.schema.field(file_index), names)

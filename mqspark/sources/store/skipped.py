@@ -51,7 +51,7 @@ class TaskNotes:
         return sorted(each for each in self._all() if isinstance(each, str))
 
     def _all(self) -> set[Note]:
-        return self.here.union(*(one.value for one in self._of_workers))
+        return self.here.union(*(accumulator.value for accumulator in self._of_workers))
 
 
 _listening: list[TaskNotes] = []
@@ -75,11 +75,11 @@ def collecting() -> TaskNotes | None:
 
 def note(path: str, pos: int) -> None:
     """Note that damage at a position of a file, or a file that is missing, is passed over."""
-    for one in _listening:
-        one.here.add((path, pos))
+    for notes in _listening:
+        notes.here.add((path, pos))
 
 
 def note_slow(host: str) -> None:
     """Note that a machine decodes without the compiled kernels."""
-    for one in _listening:
-        one.here.add(host)
+    for notes in _listening:
+        notes.here.add(host)

@@ -235,7 +235,7 @@ def _settings(of: TopicConfig | SubscriptionGroup) -> dict[str, Any]:
 
 def _attributes(extra: Mapping[Key, Json]) -> list[tuple[str, str]] | None:
     """Return the attributes of 5.x; the column ``raw`` has everything else."""
-    found = extra.get("attributes")
-    if not isinstance(found, Mapping):
+    attributes = extra.get("attributes")
+    if not isinstance(attributes, Mapping):
         return None
-    return [(str(name), value) for name, value in found.items() if isinstance(value, str)]
+    return [(str(name), value) for name, value in attributes.items() if isinstance(value, str)]

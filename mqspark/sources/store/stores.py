@@ -73,21 +73,21 @@ def stores_of(paths: Paths) -> list[str]:
         NotAStore: nothing matches.
         StoreError, BadOption: as ``store_path``.
     """
-    found: dict[str, None] = {}
+    stores: dict[str, None] = {}
     for path in map(_plain, [paths] if isinstance(paths, str) else paths):
         matching = [path] if fixed_part(path) == path else sorted(_matching(path))
         if not matching:
             raise NotAStore(f"{path} matches no directory; give the storePathRootDir of brokers")
-        found |= dict.fromkeys(matching)
-    return list(found)
+        stores |= dict.fromkeys(matching)
+    return list(stores)
 
 
 def fixed_part(path: str) -> str:
     """Return the part of a path in front of the first ``*``, ``?`` or ``[``, or all of it."""
-    at = _WILD.search(path)
-    if at is None or ("://" not in path and os.path.lexists(path)):
+    match = _WILD.search(path)
+    if match is None or ("://" not in path and os.path.lexists(path)):
         return path
-    return path[: at.start()].rpartition("/")[0] or ("/" if path.startswith("/") else ".")
+    return path[: match.start()].rpartition("/")[0] or ("/" if path.startswith("/") else ".")
 
 
 def _plain(path: str) -> str:
@@ -98,15 +98,15 @@ def _matching(path: str) -> Iterator[str]:
     if "://" not in path:
         yield from (name for name in glob(path) if os.path.isdir(name))
         return
-    found = [fixed_part(path)]
-    for part in path.removeprefix(found[0]).strip("/").split("/"):
-        found = [
-            f"{one}/{name}"
-            for one in found
-            for name in _directories(one)
+    paths = [fixed_part(path)]
+    for part in path.removeprefix(paths[0]).strip("/").split("/"):
+        paths = [
+            f"{candidate}/{name}"
+            for candidate in paths
+            for name in _directories(candidate)
             if fnmatchcase(name, part)
         ]
-    yield from found
+    yield from paths
 
 
 def _directories(uri: str) -> list[str]:
@@ -138,9 +138,9 @@ class StorePath(RemotePath):
 
     def size_of(self) -> int | None:
         """Return the size of a file, -1 for a directory, None if there is neither."""
-        found = self._listing()
-        if found is not None:
-            return found.sizes.get(self)
+        listing = self._listing()
+        if listing is not None:
+            return listing.sizes.get(self)
         place = StorageDir(str(self))
         info = place.filesystem().get_file_info(place.path(""))
         if info.type == pafs.FileType.NotFound:
@@ -153,10 +153,10 @@ class StorePath(RemotePath):
         Raises:
             FileNotFoundError: the listing has no such directory.
         """
-        found = self._listing()
-        if found is None or self not in found.children:
+        listing = self._listing()
+        if listing is None or self not in listing.children:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self))
-        for name in found.children[self]:
+        for name in listing.children[self]:
             yield self / name
 
     def open_remote(self) -> "RemoteStoreFile":
@@ -165,9 +165,9 @@ class StorePath(RemotePath):
 
     def _listing(self) -> "_Listing | None":
         for path in (self, *self.parents):
-            found = _listings.get(path)
-            if found is not None:
-                return found
+            listing = _listings.get(path)
+            if listing is not None:
+                return listing
         return None
 
 
@@ -194,17 +194,17 @@ _listings: OrderedDict[Path, _Listing] = OrderedDict()
 
 
 def _listed(root: StorePath) -> _Listing:
-    place, found = StorageDir(str(root)), _Listing()
+    place, listing = StorageDir(str(root)), _Listing()
     base = place.path("")
     selector = pafs.FileSelector(base, recursive=True, allow_not_found=True)
     filesystem = place.filesystem()
     if filesystem.get_file_info(base).is_file:
-        found.add(root, 0, root=root)
-        return found
+        listing.add(root, 0, root=root)
+        return listing
     for info in filesystem.get_file_info(selector):
         below = info.path.strip("/").removeprefix(base.strip("/")).strip("/")
-        found.add(root / below, int(info.size) if info.is_file else -1, root=root)
-    return found
+        listing.add(root / below, int(info.size) if info.is_file else -1, root=root)
+    return listing
 
 
 class RemoteStoreFile:
@@ -250,7 +250,7 @@ class RemoteStoreFile:
         self._data, self._at = data, pos
         _kept[id(self)] = self
         _kept.move_to_end(id(self))
-        while len(_kept) > 1 and sum(len(one._data) for one in _kept.values()) > KEPT_SIZE_MAX:
+        while len(_kept) > 1 and sum(len(file._data) for file in _kept.values()) > KEPT_SIZE_MAX:
             _kept.popitem(last=False)[1]._data = b""
 
     def _fetched(self, pos: int, size: int) -> bytes:

@@ -54,7 +54,7 @@ def first_offsets(paths: Sequence[str], reading: ReadOptions) -> StoreOffsets:
     return {store: max(low, log_ends(store, 0)[0]) for store in stores_of(paths)}
 
 
-def next_offsets(paths: Sequence[str], known: Mapping[str, int]) -> StoreOffsets:
+def next_offsets(paths: Sequence[str], old: Mapping[str, int]) -> StoreOffsets:
     """Return where the next batch ends; a new store enters with its first offset and no rows.
 
     Raises:
@@ -63,15 +63,16 @@ def next_offsets(paths: Sequence[str], known: Mapping[str, int]) -> StoreOffsets
     """
     reached: StoreOffsets = {}
     for store in stores_of(paths):
-        low, high = log_ends(store, known.get(store, 0))
-        at = known.get(store, low)
-        if not low <= at <= high:
+        low, high = log_ends(store, old.get(store, 0))
+        log_offset = old.get(store, low)
+        if not low <= log_offset <= high:
             raise DataLost(
-                f"{store} was read up to log offset {at} and has {low} to {high} now: it has lost "
+                f"{store} was read up to log offset {log_offset} and has {low} to {high} now: it "
+                "has lost "
                 "records, or is another store; begin with a new checkpoint"
             )
-        reached[store] = high if store in known else low
-    gone = sorted(set(known) - set(reached))
+        reached[store] = high if store in old else low
+    gone = sorted(set(old) - set(reached))
     if gone:
         raise DataLost(f"{gone[0]} is not there any more; begin with a new checkpoint")
     return reached
@@ -95,12 +96,12 @@ def tasks_between(
     return tasks
 
 
-def log_ends(store: str, known: int) -> tuple[int, int]:
+def log_ends(store: str, old_end: int) -> tuple[int, int]:
     """Return where a log begins, and the end of its last whole record, as log offsets (bytes).
 
     Args:
         store: the store directory.
-        known: a log offset at which a record begins, or at which the log ended; 0 if there is none.
+        old_end: a log offset at which a record begins or the log ended; 0 for a first read.
 
     Raises:
         NotAStore: there is no commit log, or the store is one of DLedger.
@@ -117,9 +118,9 @@ def log_ends(store: str, known: int) -> tuple[int, int]:
     low, newest = int(paths[0].name), newest_base(paths)
     path = next(each for each in paths if int(each.name) == newest)
     with LogFile(path) as file:
-        if known > newest + file.size:
+        if old_end > newest + file.size:
             return low, newest
-    return low, _whole_end(path, max(known, newest))
+    return low, _whole_end(path, max(old_end, newest))
 
 
 def _whole_end(path: Path, start: int) -> int:
@@ -131,12 +132,17 @@ def _whole_end(path: Path, start: int) -> int:
             last = batch.slice(batch.num_rows - 1)
     if last is None:
         return start
-    at, size = (last.column(name)[0].as_py() for name in columns)
+    log_offset, size = (last.column(name)[0].as_py() for name in columns)
     checked = iter_batches(
-        [path], columns=("crc_ok",), start=at, end=at + 1, check_crc=True, on_damage=_skip
+        [path],
+        columns=("crc_ok",),
+        start=log_offset,
+        end=log_offset + 1,
+        check_crc=True,
+        on_damage=_skip,
     )
     is_whole = any(batch.column(0).true_count for batch in checked)
-    return int(at + size if is_whole else at)
+    return int(log_offset + size if is_whole else log_offset)
 
 
 def _skip(file_name: str, damage: Damage) -> None:

@@ -73,14 +73,14 @@ def schema_of(table: str, columns: Sequence[str]) -> Any:
         BadOption: there is no such table or column.
     """
     _table(table)
-    known = {STORE_COLUMN: pa.field(STORE_COLUMN, pa.string())}
-    known = {field.name: field for field in STORE[table]} | known
-    unknown = [name for name in columns if name not in known]
+    fields = {STORE_COLUMN: pa.field(STORE_COLUMN, pa.string())}
+    fields = {field.name: field for field in STORE[table]} | fields
+    unknown = [name for name in columns if name not in fields]
     if unknown:
         raise BadOption(
-            f"table {table} has no column {', '.join(unknown)}; it has {', '.join(known)}"
+            f"table {table} has no column {', '.join(unknown)}; it has {', '.join(fields)}"
         )
-    return pa.schema([known[name] for name in columns])
+    return pa.schema([fields[name] for name in columns])
 
 
 def plan(directory: str | Path, reading: ReadOptions | None = None) -> Sequence[Any]:
@@ -107,9 +107,9 @@ def read(task: Any, reading: ReadOptions) -> Iterator[Any]:
         return
     needed = dict.fromkeys((*reading.columns, *(each.column for each in reading.where)))
     for batch in table.read(task, reading._replace(columns=tuple(needed))):
-        found = matching(batch, reading.where)
-        if found.num_rows:
-            yield found.select(list(reading.columns))
+        rows = matching(batch, reading.where)
+        if rows.num_rows:
+            yield rows.select(list(reading.columns))
 
 
 class StoreTask(NamedTuple):

@@ -20,7 +20,7 @@ from mqserver.controller import handlers
 from mqserver.controller.broker_groups import BrokerGroups
 from mqserver.controller.controller_config import ControllerConfig, controller_config
 from mqserver.controller.controller_state import ControllerState
-from mqserver.controller.detection import Detection, refuses_connections
+from mqserver.controller.detection import Detection
 from mqserver.controller.etcd import EtcdClient
 from mqserver.controller.group_record import GroupRecord
 from mqserver.controller.group_store import GroupStore, StoreUnavailable
@@ -154,7 +154,7 @@ class ControllerApp:
             try:
                 self._detection.expire()
                 if state.leadership.is_leader:
-                    await self.groups.look_for_masters(self._may_be_dead)
+                    await self.groups.look_for_masters(self._detection.may_be_dead)
                 problem = ""
             except StoreUnavailable as error:
                 if str(error) != problem:
@@ -162,12 +162,6 @@ class ControllerApp:
                     LOG.error("the records of groups cannot be read: %s", error)
             except Exception:
                 LOG.exception("the search for masters failed; it runs again after its interval")
-
-    async def _may_be_dead(self, record: GroupRecord) -> bool:
-        """Return whether a master without a heartbeat may be considered dead."""
-        if self._detection.has_heard_all or record.master_address is None:
-            return True
-        return await refuses_connections(record.master_address)
 
     async def stop(self) -> None:
         """Stop leading and close every connection; the records are on the disk already."""

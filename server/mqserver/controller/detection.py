@@ -3,9 +3,18 @@
     its process is killed     connection closed, its port refuses connections     some ms
     it hangs, power, network  no heartbeat for the timeout that it announced      2 s by default
 
-Rule: a broker from which nothing has come since this controller started is not considered dead
-before the longest usual timeout has passed, unless its port refuses connections: otherwise a
-restart of the controller would replace all masters.
+A master is replaced when its port refuses connections, or when it was silent for its timeout while
+another broker of the in-sync set was heard. Before its first heartbeat at this controller, the
+silence is counted from the controller's start, and its timeout is not known:
+
+    all others of its in-sync set were heard     the longest timeout that they announce
+    one of them was not                          10 s
+
+Rule: silence counts only against a broker that was still heard in the later half of it. If nobody
+is heard any more, it is the controller that is cut off, or stood still; the group goes on without
+it and must not find another master when it is back. While another member is missing as well, it
+is more likely that heartbeats do not arrive yet than that two brokers died. No safety rests on any
+of these times.
 """
 
 import asyncio
@@ -14,7 +23,8 @@ import logging
 from typing import Final
 
 from mqserver.controller.broker_groups import BrokerGroups
-from mqserver.controller.live_brokers import TIMEOUT_MS, LiveBroker
+from mqserver.controller.group_record import GroupRecord
+from mqserver.controller.live_brokers import TIMEOUT_MS, BrokerKey, LiveBroker
 from mqserver.runtime.clock import Clock
 from remoting.address import split_address
 from remoting.errors import BadCall
@@ -61,15 +71,39 @@ class Detection:
             )  # fmt: skip
             self.changed.set()
 
-    @property
-    def has_heard_all(self) -> bool:
-        """Return whether every living broker must have sent a heartbeat by now."""
-        return self._clock.steady_ms() - self._started_ms > TIMEOUT_MS
+    async def may_be_dead(self, record: GroupRecord) -> bool:
+        """Return whether the master of a group, which is not alive, may be replaced."""
+        address = record.master_address
+        return address is None or self._was_silent(record) or await self.refuses(address)
+
+    def _was_silent(self, record: GroupRecord) -> bool:
+        """Return whether the master missed its heartbeats while another member sent them."""
+        assert record.master_id is not None
+        alive = self._groups.alive(record)
+        others = record.in_sync_set - {record.master_id}
+        key = BrokerKey(record.cluster_name, record.broker_name, record.master_id)
+        last = self._groups.live.last_heartbeat(key)
+        if last is not None:
+            heard_ms, timeout_ms = last.heard_ms, last.timeout_ms
+        elif others <= alive.keys():
+            heard_ms = self._started_ms
+            timeout_ms = max((alive[other].timeout_ms for other in others), default=TIMEOUT_MS)
+        else:
+            heard_ms, timeout_ms = self._started_ms, TIMEOUT_MS
+        if self._clock.steady_ms() - heard_ms <= timeout_ms:
+            return False
+        return any(
+            alive[other].heard_ms - heard_ms > timeout_ms // 2 for other in others & alive.keys()
+        )
+
+    async def refuses(self, address: str) -> bool:
+        """Return whether nothing listens at an address."""
+        return await refuses_connections(address)
 
     async def _probe(self, suspect: LiveBroker) -> None:
         for wait_ms in PROBE_AFTER_MS:
             await asyncio.sleep(wait_ms / 1000)
-            if await refuses_connections(suspect.address):
+            if await self.refuses(suspect.address):
                 if self._groups.live.refused(suspect):
                     LOG.warning(
                         "broker %d of %s is dead: nothing listens at %s",

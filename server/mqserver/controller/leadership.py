@@ -1,6 +1,11 @@
 """Which of several controllers leads, so that brokers know whom to ask.
 
     FOLLOWER ── key is free, taken with our lease ──> LEADER ── not renewed in time ──> FOLLOWER
+             ── its holder is gone: swapped ────────>
+
+A holder is gone when its port refuses connections, or when the key names the own address and was
+written with another lease: by an earlier process, since a port belongs to one. Its lease would last
+for 2 s more, and for another whole time after each change of etcd's leader.
 
 Rule: the leader only answers brokers and looks for dead masters. Two controllers that both believe
 to lead do no harm, since every change of a record compares its revision. The leader counts its
@@ -12,7 +17,8 @@ import logging
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, Protocol
 
-from mqserver.controller.etcd import EtcdClient
+from mqserver.controller.detection import refuses_connections
+from mqserver.controller.etcd import EtcdClient, EtcdValue
 from mqserver.controller.group_store import StoreUnavailable
 from mqserver.runtime.clock import Clock
 
@@ -85,8 +91,12 @@ class LeaseInEtcd:
         self._clock = clock
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="controller-lease")
         self._lease: int | None = None
+        self._granted_until_ms = 0
+        """Until when the own lease lasts at least."""
         self._leads_until_ms = 0
         self._leader_address: str | None = None
+        self._holder: EtcdValue | None = None
+        """Another process that holds the key, as it was read last."""
         self._problem = ""
 
     @property
@@ -105,6 +115,8 @@ class LeaseInEtcd:
         was_leader = self.is_leader
         try:
             await loop.run_in_executor(self._worker, self._renew)
+            if self._holder is not None and await self._is_gone(self._holder):
+                await loop.run_in_executor(self._worker, self._replace, self._holder)
             self._problem = ""
         except StoreUnavailable as error:
             if str(error) != self._problem:
@@ -126,16 +138,33 @@ class LeaseInEtcd:
                 LOG.warning("the lease of this controller ends by itself: %s", error)
         self._worker.shutdown(wait=False)
 
+    async def _is_gone(self, holder: EtcdValue) -> bool:
+        return holder.value == self._address or await refuses_connections(holder.value)
+
     def _renew(self) -> None:
         sent_ms = self._clock.steady_ms()
         ttl_s = 0 if self._lease is None else self._client.renew_lease(self._lease)
         if ttl_s == 0:
             self._lease, ttl_s = self._client.grant_lease(LEASE_S)
+        self._granted_until_ms = sent_ms + ttl_s * 1_000
         leader = self._client.get(self._key)
+        self._holder = None
         if leader is None:
-            taken = self._client.swap(self._key, self._address, mod_revision=0, lease=self._lease)
-            leads, self._leader_address = taken, self._address if taken else None
-        else:
+            self._swap(mod_revision=0)
+        elif leader.lease == self._lease:
             # The address is not enough: an earlier process at this address may have written it.
-            leads, self._leader_address = leader.lease == self._lease, leader.value
-        self._leads_until_ms = sent_ms + ttl_s * 1_000 if leads else 0
+            self._leads_until_ms, self._leader_address = self._granted_until_ms, leader.value
+        else:
+            self._leads_until_ms, self._leader_address = 0, leader.value
+            self._holder = leader
+
+    def _replace(self, holder: EtcdValue) -> None:
+        """Take the key from a process that is gone."""
+        self._swap(mod_revision=holder.mod_revision)
+
+    def _swap(self, *, mod_revision: int) -> None:
+        taken = self._client.swap(
+            self._key, self._address, mod_revision=mod_revision, lease=self._lease
+        )
+        self._leads_until_ms = self._granted_until_ms if taken else 0
+        self._leader_address = self._address if taken else None

@@ -17,8 +17,8 @@ from mqserver.proxy.grpc_validator import topic_of
 from mqserver.proxy.message_conversion import OWN_NAMES
 from mqserver.proxy.protocol.definitions import Resource
 from mqserver.proxy.proxy_config import ProxyConfig
-from storefmt.formats.kernels import load
 from storefmt.formats.properties import hashmap_order
+from storefmt.kernels import load
 
 
 class SendDraft(NamedTuple):

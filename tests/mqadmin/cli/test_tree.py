@@ -24,7 +24,7 @@ from mqadmin.cli.parse import everything, parse
 from mqadmin.cli.tree import fold
 from mqadmin.errors import Usage
 from mqadmin.output.columns import choose
-from mqadmin.session.settings import GlobalOptions
+from mqadmin.session.global_options import GlobalOptions
 
 COMMANDS = list(everything())
 COMMANDS_FOLDER = Path(commands.__file__).parent

@@ -68,8 +68,8 @@ def test_a_member_is_asked_once_in_a_command() -> None:
     members = members_of(clients)
 
     async def twice() -> None:
-        await members.ask("g", at(3))
-        await members.ask("g", at(3))
+        await members.survey("g", at(3))
+        await members.survey("g", at(3))
 
     asyncio.run(twice())
 
@@ -86,7 +86,7 @@ def test_many_groups_with_silent_members_share_a_note() -> None:
 
     async def ask_all() -> None:
         for number in range(5):
-            await members.ask(f"g{number}", at(1))
+            await members.survey(f"g{number}", at(1))
 
     asyncio.run(ask_all())
 
@@ -130,7 +130,7 @@ def test_after_many_silences_the_others_at_a_broker_are_not_asked() -> None:
 def test_silence_is_not_what_a_member_cannot_do(error: ClientError, outcome: MemberOutcome) -> None:
     members = members_of(Clients({"10.0.0.7@0#1": error}))
 
-    answers = asyncio.run(members.ask("g", at(1)))
+    answers = asyncio.run(members.survey("g", at(1)))
 
     assert answers["10.0.0.7@0#1"].outcome is outcome
     assert bool(members.exit_code()) is (outcome is MemberOutcome.SILENT)

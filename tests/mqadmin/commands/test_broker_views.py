@@ -113,9 +113,9 @@ def connected(at: Run, servers: ServerAddresses) -> Iterator[None]:
         return client
 
     link = ServerLink()
-    client = link.run(join)
+    client = link.run_coroutine(join)
     yield
-    link.run(client.close)
+    link.run_coroutine(client.close)
     link.close()
 
 

@@ -34,7 +34,7 @@ class Members:
 
     def join(self, name: str, group: str, topic: str, *, orderly: bool = False) -> str:
         """Start a member and return its client id, which ends in ``@name``."""
-        self._here[name] = self._link.run(lambda: self._join(name, group, topic, orderly))
+        self._here[name] = self._link.run_coroutine(lambda: self._join(name, group, topic, orderly))
         return self._here[name][0].client_id
 
     async def _join(
@@ -61,8 +61,8 @@ class Members:
     def leave(self, name: str) -> None:
         """Stop a member."""
         client, consumer = self._here.pop(name)
-        self._link.run(consumer.shutdown)
-        self._link.run(client.close)
+        self._link.run_coroutine(consumer.shutdown)
+        self._link.run_coroutine(client.close)
 
     def all_leave(self) -> None:
         """Stop everything."""

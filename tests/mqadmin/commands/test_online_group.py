@@ -93,9 +93,9 @@ class Member:
 @contextmanager
 def online(member: Member, servers: ServerAddresses) -> Iterator[Member]:
     link = ServerLink()
-    client = link.run(lambda: member.join(servers.namesrv, servers.broker))
+    client = link.run_coroutine(lambda: member.join(servers.namesrv, servers.broker))
     yield member
-    link.run(lambda: member.leave(client, servers.broker))
+    link.run_coroutine(lambda: member.leave(client, servers.broker))
     link.close()
 
 
@@ -344,14 +344,14 @@ def test_messages_wait_for_a_group_that_has_committed_nothing(
         await client.call(servers.broker, RequestCode.HEART_BEAT, what="heartbeat", body=beat)
         return client
 
-    client = link.run(come)
+    client = link.run_coroutine(come)
     try:
         lag = at.rows("group", "lag", group, topic, "--no-clients")
         check = at.row("assert", "lag", group, exit_code=1)
         top = at.rows("top", "--once")
         scraped = at.rows("exporter", "--once")
     finally:
-        link.run(client.close)
+        link.run_coroutine(client.close)
         link.close()
 
     assert [(row["lag"], row["standing"]) for row in lag] == [(3, "behind")]

@@ -103,7 +103,7 @@ def test_no_store_is_not_found(tmp_path: Path) -> None:
 def test_a_job_without_pyarrow_says_what_to_install(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("mqadmin.store.spark_job.find_spec", lambda name: None)
+    monkeypatch.setattr("mqadmin.store_access.spark_job.find_spec", lambda name: None)
 
     done = run("pipeline", "stats", str(tmp_path), "--engine", "local")
 

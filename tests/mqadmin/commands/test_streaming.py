@@ -73,7 +73,7 @@ def listing(fake: FakeServer, *words: str) -> Measured:
 def large() -> Iterator[FakeServer]:
     """Return a made-up cluster with many topics and groups, in a loop of its own."""
     fake, link = FakeServer(), ServerLink()
-    link.run(fake.__aenter__)
+    link.run_coroutine(fake.__aenter__)
     broker = BrokerData(cluster="C", broker_name="b", broker_addrs={0: fake.address})
     info = ClusterInfo(broker_addr_table={"b": broker}, cluster_addr_table={"C": ["b"]})
     fake.say(RequestCode.GET_BROKER_CLUSTER_INFO, body=info.encode())
@@ -102,7 +102,7 @@ def large() -> Iterator[FakeServer]:
     )
     fake.do(RequestCode.GET_TOPIC_STATS_INFO, ends)
     yield fake
-    link.run(lambda: fake.__aexit__(None, None, None))
+    link.run_coroutine(lambda: fake.__aexit__(None, None, None))
     link.close()
 
 

@@ -67,22 +67,23 @@ def test_an_order_configuration_takes_commas_and_keeps_javas_semicolons(at: Run)
 
 
 def test_who_reads_a_topic_and_how_fast(at: Run) -> None:
-    at("topic", "create", "read", "-q", "1")
+    assert at("topic", "create", "paced", "-q", "1").exit_code == 0
     for number in range(3):
-        at("message", "send", "read", f"m{number}")
-    alone = at.rows("group", "tps", "--topic", "read")
+        assert at("message", "send", "paced", f"m{number}").exit_code == 0
+    alone = at.rows("group", "tps", "--topic", "paced")
     assert cells(alone, "group", "lag") == [(None, None)]
-    at("offset", "reset", "reader", "read", "--to", "+1", "-y")
+    # The servers are those of other files as well: no other test may use this group.
+    assert at("offset", "reset", "pacer", "paced", "--to", "+1", "-y").exit_code == 0
 
-    found = at.rows("topic", "consumers", "read")
+    found = at.rows("topic", "consumers", "paced")
     assert found == [
-        {"topic": "read", "group": "reader", "members": 0, "lag": 2, "brokers": ["broker-a"]}
+        {"topic": "paced", "group": "pacer", "members": 0, "lag": 2, "brokers": ["broker-a"]}
     ]
-    paces = at.rows("group", "tps", "reader")
-    java = at.rows("statsAll", "-t", "read")
-    assert cells(paces, "topic", "lag") == [("read", 2)]
-    assert cells(java, "topic", "group", "lag") == [("read", "reader", 2)]
-    assert "read" in {row["topic"] for row in at.rows("group", "tps")}
+    paces = at.rows("group", "tps", "pacer")
+    java = at.rows("statsAll", "-t", "paced")
+    assert cells(paces, "topic", "lag") == [("paced", 2)]
+    assert cells(java, "topic", "group", "lag") == [("paced", "pacer", 2)]
+    assert "paced" in {row["topic"] for row in at.rows("group", "tps")}
     assert at("topic", "consumers", "never-made").exit_code == 3
     assert at("group", "tps", "never-made").exit_code == 3
     assert at("statsAll", "-t", "never-made").exit_code == 3

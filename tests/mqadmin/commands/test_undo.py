@@ -99,7 +99,7 @@ def test_an_entry_goes_back_to_its_own_servers_only(
     assert (other.exit_code, "not to 127.0.0.1:1" in other.err) == (2, True)
     assert (unnamed.exit_code, "prod is protected" in unnamed.err) == (2, True)
     assert rows(named)[0]["result"] == "changed"
-    assert Journal.of(env).get(1).undone_ms is not None
+    assert Journal.of(env).entry(1).undone_ms is not None
 
 
 def test_the_newest_comes_back_without_a_name_server_on_the_line(at: Run, run: Run) -> None:

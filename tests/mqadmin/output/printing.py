@@ -8,7 +8,7 @@ from mqadmin.output.columns import choose, columns_of, record_of
 from mqadmin.output.formats import printer_for
 from mqadmin.output.printer import Look
 from mqadmin.output.rows import Row
-from mqadmin.session.settings import Format
+from mqadmin.session.global_options import Format
 
 
 def print_rows(

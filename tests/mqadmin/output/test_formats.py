@@ -13,7 +13,7 @@ from mqadmin.errors import Usage
 from mqadmin.output.formats import printer_for, sorted_rows
 from mqadmin.output.printer import Look
 from mqadmin.output.rows import EpochMs, Row, omitted
-from mqadmin.session.settings import Format
+from mqadmin.session.global_options import Format
 from tests.mqadmin.output import printing
 from tests.mqadmin.output.printing import print_rows
 

@@ -13,7 +13,7 @@ from mqadmin.cli.run import run_line
 from mqadmin.output.rows import Row
 from mqadmin.session.call import Workplace
 from mqadmin.session.console import printable
-from mqadmin.session.settings import Format
+from mqadmin.session.global_options import Format
 from mqadmin.shell.engine import Shell
 from tests.golden import Golden
 from tests.mqadmin.conftest import console_of, console_on
@@ -78,8 +78,8 @@ def test_what_json_finds_does_not_steer_the_terminal(
     shell = Shell(console._replace(out_is_tty=True), Workplace())
     file = store / "found"
 
-    shell.run(f"store offsets {store} --group G | json{path}")
-    shell.run(f"store offsets {store} --group G | json{path} > {file}")
+    shell.run_text(f"store offsets {store} --group G | json{path}")
+    shell.run_text(f"store offsets {store} --group G | json{path} > {file}")
 
     assert "a\\" in out.getvalue().decode(), err.getvalue()
     assert not STEERING & set(out.getvalue().decode())

@@ -33,7 +33,7 @@ def test_what_is_for_a_program_is_one_line_on_a_terminal_too() -> None:
 
 
 def asked(err: io.StringIO, question: str) -> str:
-    assert console_on(err, stdin="y\n").ask(question)
+    assert console_on(err, stdin="y\n").confirm(question)
     return err.getvalue()
 
 
@@ -61,7 +61,7 @@ Options:
 
 
 def help_on(out: io.StringIO) -> str:
-    console_on(io.StringIO(), out=out).tell(HELP)
+    console_on(io.StringIO(), out=out).print_text(HELP)
     return out.getvalue()
 
 

@@ -8,7 +8,7 @@ import pytest
 from mqadmin.errors import CommandError, ItemNotFound
 from mqadmin.session.call import Call, Workplace
 from mqadmin.session.contexts import ContextFile, keys_of_java, secret_of
-from mqadmin.session.settings import GlobalOptions
+from mqadmin.session.global_options import GlobalOptions
 from mqadmin.session.tls_files import TlsFiles
 from mqadmin.shell.server import ServerAddresses
 from tests.mqadmin.conftest import Run, console_of

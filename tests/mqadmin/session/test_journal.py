@@ -29,7 +29,7 @@ def test_an_entry_comes_back_as_it_was_kept(tmp_path: Path) -> None:
         "topic delete orders", [saved({"perm": 6}), saved(None)], namesrv="a:1", at_ms=5
     )
 
-    assert journal.get(made.id) == made
+    assert journal.entry(made.id) == made
     assert list(journal.entries()) == [made]
     assert made.saved[0].before == {"perm": 6}
     assert (made.id, made.undone_ms) == (1, None)
@@ -54,13 +54,13 @@ def test_the_latest_is_the_newest_that_was_not_put_back(tmp_path: Path) -> None:
     journal.add("undo 2: two", [saved(None)], namesrv="a:1", at_ms=3, undoes=second.id)
     journal.mark_undone(second, at_ms=3)
     assert journal.latest() == first
-    assert journal.get(second.id).undone_ms == 3
+    assert journal.entry(second.id).undone_ms == 3
 
     journal.mark_undone(first, at_ms=4)
     with pytest.raises(ItemNotFound):
         journal.latest()
     with pytest.raises(ItemNotFound):
-        journal.get(9)
+        journal.entry(9)
 
 
 def test_a_journal_that_cannot_be_written_stops_the_write(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_a_damaged_entry_is_named(tmp_path: Path) -> None:
     (tmp_path / "000001.json").write_text("{}")
 
     with pytest.raises(CommandError, match=r"000001\.json"):
-        Journal(tmp_path).get(1)
+        Journal(tmp_path).entry(1)
 
 
 def test_old_entries_go(tmp_path: Path) -> None:

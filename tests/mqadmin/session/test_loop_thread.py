@@ -65,7 +65,7 @@ def test_ctrl_c_at_any_step_leaves_nothing_running_and_nothing_unawaited(
         while not ended:
             steps += 1
             with suppress(KeyboardInterrupt), interrupted_after(steps):
-                assert thread.run(work) == "done"
+                assert thread.run_coroutine(work) == "done"
                 ended = True
         gc.collect()
 
@@ -79,7 +79,7 @@ def test_an_error_of_the_work_comes_out_as_it_is(thread: LoopThread) -> None:
         raise LookupError("gone")
 
     with pytest.raises(LookupError, match="gone"):
-        thread.run(work)
+        thread.run_coroutine(work)
 
 
 def test_an_error_before_there_is_a_coroutine_comes_out_too(thread: LoopThread) -> None:
@@ -87,13 +87,13 @@ def test_an_error_before_there_is_a_coroutine_comes_out_too(thread: LoopThread) 
         raise LookupError("no such work")
 
     with pytest.raises(LookupError, match="no such work"):
-        thread.run(refuse)
+        thread.run_coroutine(refuse)
 
 
 def test_a_question_is_asked_in_the_thread_that_waits(thread: LoopThread) -> None:
     async def work() -> bool:
-        return await thread.ask(lambda: sys.gettrace() is not None)
+        return await thread.ask_in_main_thread(lambda: sys.gettrace() is not None)
 
     with interrupted_after(10**9):
-        assert thread.run(work)
-    assert not thread.run(work)
+        assert thread.run_coroutine(work)
+    assert not thread.run_coroutine(work)

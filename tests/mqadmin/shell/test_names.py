@@ -6,7 +6,7 @@ import pytest
 
 from mqadmin.cli.types import ValueKind
 from mqadmin.session.call import Call, Workplace
-from mqadmin.session.settings import GlobalOptions
+from mqadmin.session.global_options import GlobalOptions
 from mqadmin.shell import names as shell_names
 from mqadmin.shell.names import LiveNames
 from mqadmin.shell.server import ServerAddresses

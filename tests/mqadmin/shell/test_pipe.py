@@ -108,8 +108,10 @@ def test_watch_is_the_commands_own(env: dict[str, str], servers: ServerAddresses
     workplace = Workplace(pause=pause, namesrv=servers.namesrv)
     shell = Shell(console, workplace)
 
-    watched = shell.run("watch 0.5 broker list")
-    refused = [shell.run(line) for line in ("watch topic create T", "watch help", "watch 0 topic")]
+    watched = shell.run_text("watch 0.5 broker list")
+    refused = [
+        shell.run_text(line) for line in ("watch topic create T", "watch help", "watch 0 topic")
+    ]
     workplace.link.close()
     console.out.flush()
 

@@ -158,10 +158,10 @@ def test_a_line_of_the_machines_shell_runs_and_its_code_is_kept(env: dict[str, s
     console, out, _ = console_of(env)
     shell = Shell(console, Workplace())
 
-    assert shell.run("!exit 3") == 3
+    assert shell.run_text("!exit 3") == 3
     assert shell.last_exit == 3
-    assert shell.run("!true") == 0
-    assert shell.run("clear") == 0
+    assert shell.run_text("!true") == 0
+    assert shell.run_text("clear") == 0
     assert out.getvalue() == b""
 
 
@@ -178,6 +178,6 @@ def test_the_machines_shell_leaves_the_rest_of_a_script_alone(env: dict[str, str
 def test_the_help_knows_pipes(env: dict[str, str]) -> None:
     console, out, _ = console_of(env)
 
-    Shell(console, Workplace()).run("help pipes")
+    Shell(console, Workplace()).run_text("help pipes")
 
     assert "jq length" in out.getvalue().decode()

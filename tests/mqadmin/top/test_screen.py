@@ -27,7 +27,7 @@ def screen(*, fails: bool = False) -> Screen:
 def shown(made: Screen, keys: str) -> int:
     with create_pipe_input() as pipe:
         pipe.send_text(keys)
-        return made.run(source=pipe, output=DummyOutput())
+        return made.show_until_quit(source=pipe, output=DummyOutput())
 
 
 def test_keys_reach_the_view_and_q_ends_it() -> None:

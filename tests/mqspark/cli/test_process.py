@@ -26,7 +26,7 @@ def end_with(error: Exception) -> int:
     def run() -> None:
         raise error
 
-    return run_to_end(run, known=(BadOption, OSError))
+    return run_to_end(run, expected=(BadOption, OSError))
 
 
 def test_options_are_told_apart_at_their_first_equals_sign() -> None:
@@ -120,7 +120,7 @@ def test_a_job_ends_with_the_command_that_started_it(
     command = f"""
 import sys
 from mqadmin import program
-from mqadmin.store import spark_job
+from mqadmin.store_access import spark_job
 spark_job.module_command = lambda *words: {job!r}
 sys.exit(program.main(["pipeline", "stats", {str(golden.store("basic"))!r}]))
 """

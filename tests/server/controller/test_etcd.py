@@ -1,5 +1,6 @@
 """Controllers that share etcd: records, leadership, and what they do without an answer."""
 
+import asyncio
 from collections.abc import Iterator
 
 import pytest
@@ -95,19 +96,36 @@ async def test_a_lease_counts_from_the_moment_of_its_renewal(address: str) -> No
     await leader.resign()
 
 
-async def test_the_key_of_a_former_process_at_the_same_address_is_not_ours() -> None:
+async def test_a_controller_that_starts_again_leads_at_once() -> None:
     clock = FakeClock()
-    with fake_etcd() as (etcd, address):
+    with fake_etcd() as (_, address):
         before = leadership_at(address, "/r", clock, "h:1")
         await before.renew()
-        (lease,) = etcd.leases
         again = leadership_at(address, "/r", clock, "h:1")
         await again.renew()
-        assert not again.is_leader
 
-        etcd.end_lease(lease)
-        await again.renew()
         assert again.is_leader
+
+
+@pytest.mark.parametrize("listens", [True, False])
+async def test_a_leader_is_replaced_before_its_lease_ends_only_if_its_port_refuses(
+    listens: bool,
+) -> None:
+    clock = FakeClock()
+    server = await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", 0)
+    name = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    with fake_etcd() as (_, address):
+        leader = leadership_at(address, "/r", clock, name)
+        await leader.renew()
+        if not listens:
+            server.close()
+            await server.wait_closed()
+        other = leadership_at(address, "/r", clock, "h:2")
+        await other.renew()
+
+        assert other.is_leader is not listens
+        assert other.leader_address == (name if listens else "h:2")
+    server.close()
 
 
 @pytest.mark.parametrize("failure", ["refuse", "lose", "garbage"])

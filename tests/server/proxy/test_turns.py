@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from mqserver.proxy.http2.frames import PREFACE, settings
-from storefmt.formats.kernels import PURE
+from storefmt.kernels import PURE
 from tests.server.proxy.client import bench
 from tests.server.test_worst_content import WORST, calls_of, field
 from tests.twins import compiled

@@ -15,7 +15,7 @@ from mqserver.store.results import GetStatus
 from mqserver.store.store import MessageStore
 from mqserver.store.store_config import StoreConfig
 from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE
-from storefmt.formats.kernels import forms
+from storefmt.kernels import forms
 from tests.server.store.stores import (
     START_MS,
     message,

@@ -1,4 +1,6 @@
-"""Consume queue entries equal what Java reads; ext addresses are told from hashes."""
+"""Entries of both kinds of consume queues equal what Java reads; ext addresses are not hashes."""
+
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 from storefmt.errors import RecordDamaged
 from storefmt.formats import layout
 from storefmt.formats.consumequeue import (
+    BATCH_ENTRY,
     CQ_ENTRY,
     ENTRY_SIZE,
     FILLER,
@@ -19,7 +22,9 @@ from storefmt.formats.consumequeue import (
 )
 from storefmt.formats.message import decode_record
 from tests.storefmt.corpus import STORES
+from tests.storefmt.vectors import expected_of, files_of
 
+BATCH_NAMES = [field.name for field in layout.BATCH_QUEUE_ENTRY.fields]
 INT64 = st.integers(-(2**63), 2**63 - 1)
 
 
@@ -106,3 +111,37 @@ def test_ext_address_names_a_byte(offset: int) -> None:
     assert is_ext_address(ext_address(offset))
     assert ext_offset(ext_address(offset)) == offset
     assert CQ_ENTRY.size == 20
+
+
+def batch_entries_of(queue_id: int) -> list[dict[str, Any]]:
+    file = files_of("five")[f"batchconsumequeue/bq-topic/{queue_id}/{0:020d}"]
+    entries = BATCH_ENTRY.iter_unpack(file)
+    return [dict(zip(BATCH_NAMES, entry, strict=True)) for entry in entries if any(entry)]
+
+
+def test_every_batch_entry_equals_what_java_read() -> None:
+    names = ("base_queue_offset", "log_offset", "size", "tags_code", "message_count")
+    found = [
+        [queue_id, *(entry[name] for name in (*names, "compacted_offset"))]
+        for queue_id in (0, 1)
+        for entry in batch_entries_of(queue_id)
+    ]
+
+    assert found == expected_of("five")["units"]
+
+
+@pytest.mark.parametrize("queue_id", [0, 1])
+def test_batch_entry_points_at_its_record_and_covers_its_messages(queue_id: int) -> None:
+    log = files_of("five")["commitlog/00000000000000000000"]
+    entries = batch_entries_of(queue_id)
+
+    for entry in entries:
+        record = decode_record(log, entry["log_offset"])
+        assert record.size == entry["size"]
+        assert record.store_ms == entry["store_ms"]
+        assert record.tags_code == entry["tags_code"]
+        assert record.queue_offset == entry["base_queue_offset"]
+        assert record.properties["INNER_NUM"] == str(entry["message_count"])
+        assert record.properties["INNER_BASE"] == str(entry["base_queue_offset"])
+    end = entries[-1]["base_queue_offset"] + entries[-1]["message_count"]
+    assert [entries[0]["base_queue_offset"], end] == expected_of("five")["queue_min_max"][queue_id]

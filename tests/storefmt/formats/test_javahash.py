@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from storefmt.formats import javahash
 from storefmt.formats.javahash import index_key_hash, string_hash, tags_code
-from storefmt.formats.kernels import PURE
+from storefmt.kernels import PURE
 from tests.programs import python
 from tests.twins import FORMS, compiled, use_form
 

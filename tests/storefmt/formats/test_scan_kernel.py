@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from storefmt import kernels
 from storefmt.errors import BadCall
-from storefmt.formats import kernels, scan
+from storefmt.formats import scan
 from storefmt.formats.message import encode_record
 from tests.programs import python
 from tests.storefmt.broken import guarded_page

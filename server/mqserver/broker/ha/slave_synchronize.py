@@ -319,6 +319,8 @@ class SlaveSync:
         """End of the master's log as last reported; -1 before the first report."""
         self.answered_end = -1
         """The same, without the messages that were still waiting for a slave."""
+        self.master_flushed = 0
+        """How far the master has flushed, as a tool said it (request code 908)."""
         self._topics = topics
         self._groups = groups
         self._offsets = offsets

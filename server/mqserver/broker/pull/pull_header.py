@@ -14,7 +14,7 @@ Source: common/protocol/header/PullMessageRequestHeader.java.
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from storefmt.formats.kernels import load
+from storefmt.kernels import load
 
 
 class Pull(NamedTuple):

@@ -3,6 +3,7 @@
     own epochs, own end ─┐
     master's handshake ──┴─ last common epoch ──> BeginAt(own end)  own log is a beginning
                                               ──> CutAt(offset)     it has more: cut it
+                         both logs whole, none ──> CutAt(0)         the master began empty, later
                                               ──> CannotFollow        nothing in common
 
 Bytes before the first epoch were written without a controller. Both logs may have them, so they
@@ -55,6 +56,8 @@ def plan_begin(
         return BeginAt(log_end, needs_compare=False)
     ours, theirs = _from_zero(epochs), _from_zero(master.epochs)
     same = common_end(ours, our_end=log_end, theirs=theirs, their_end=master.log_end)
+    if same is None and log_min == 0 and _began_later(master.epochs, epochs):
+        return CutAt(0)
     if same is None or same <= log_min:
         raise CannotFollow(
             f"this log ({log_min} to {log_end}, epochs {_text(epochs)}) has nothing in common with "
@@ -64,6 +67,18 @@ def plan_begin(
         return CutAt(same)
     newest = epoch_at(ours, log_end - 1)
     return BeginAt(log_end, needs_compare=newest is not None and newest.epoch == 0)
+
+
+def _began_later(theirs: Sequence[EpochStart], ours: Sequence[EpochStart]) -> bool:
+    """Return whether the master's log began empty, under an epoch after all of ours.
+
+    A slave may be in the in-sync set of an epoch and be elected before the first byte of that epoch
+    reaches it. Both lists are whole then, so nothing of this log was ever confirmed.
+    """
+    if not theirs or not ours:
+        return False
+    are_whole = theirs[0].start_offset == 0 and ours[0].start_offset == 0
+    return are_whole and theirs[0].epoch > ours[-1].epoch
 
 
 def _from_zero(epochs: Sequence[EpochStart]) -> list[EpochStart]:

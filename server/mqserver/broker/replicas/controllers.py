@@ -56,6 +56,7 @@ LOG = logging.getLogger(__name__)
 ASK_S: Final = 1.0
 ELECT_S: Final = 5.0
 """The first election waits for further brokers."""
+BEAT_RETRY_MS: Final = 100
 
 
 class Controllers:
@@ -64,7 +65,7 @@ class Controllers:
     Args:
         client: the connections; their end tells a controller that this process has ended.
         config: names and addresses of this broker, and those of its controllers.
-        clock: the wall clock, which requests name.
+        clock: its wall time stands in requests; its steady time limits the tries of a heartbeat.
     """
 
     def __init__(self, client: RemotingClient, config: BrokerConfig, clock: Clock) -> None:
@@ -220,10 +221,23 @@ class Controllers:
         self._beats.pop(address, None)
 
     async def _beat(self, address: str, command: Command) -> None:
-        try:
-            await self._client.invoke_oneway(address, command)
-        except RemotingError as error:
-            LOG.debug("no heartbeat to controller %s: %s", address, error)
+        """Send a heartbeat; try again until shortly before the next one is due.
+
+        A controller that starts again elects when it has heard the in-sync set, and should not have
+        to wait for the next heartbeat.
+        """
+        interval_ms = self._config.broker_heartbeat_interval_ms
+        last_ms = self._clock.steady_ms() + interval_ms - 2 * BEAT_RETRY_MS
+        while True:
+            try:
+                await self._client.invoke_oneway(address, command)
+            except RemotingError as error:
+                LOG.debug("no heartbeat to controller %s: %s", address, error)
+            else:
+                return
+            if self._clock.steady_ms() > last_ms:
+                return
+            await asyncio.sleep(BEAT_RETRY_MS / 1_000)
 
     async def stop(self) -> None:
         """Give up the heartbeats that are under way."""

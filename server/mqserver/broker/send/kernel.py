@@ -11,7 +11,7 @@ from mqserver.broker.acl.access import BrokerAccess
 from mqserver.broker.send.sender import Kernel, Sender
 from mqserver.runtime.clock import Clock
 from remoting.aio.server import ServerConn
-from storefmt.formats.kernels import load
+from storefmt.kernels import load
 
 send_kernel: Final[Callable[..., Kernel] | None] = load(
     "mqserver.broker.send.send_kernel", "SendKernel", pure=None

@@ -22,7 +22,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from mqserver.store.commitlog.flush import FlushJob
 from mqserver.store.commitlog.log_write import LogWrite
-from storefmt.formats.kernels import load
+from storefmt.kernels import load
 
 LOG = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ import functools
 from collections.abc import Callable
 from typing import Final, NamedTuple, Protocol
 
-from storefmt.formats.kernels import load
+from storefmt.kernels import load
 
 TABLE_SIZE_MAX: Final = 4096
 """The size of a table unless the settings name another one, which ours do not."""

@@ -11,7 +11,7 @@ from typing import Final
 
 from mqserver.proxy.http2.hpack import Field
 from remoting.aio import costs
-from storefmt.formats.kernels import load
+from storefmt.kernels import load
 
 _PSEUDO: Final = frozenset((":authority", ":method", ":path", ":scheme"))
 _NEEDED: Final = (":method", ":path", ":scheme")

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Final, NamedTuple, Protocol, Self, TypeVar, cast
 
-from storefmt.formats.kernels import load
+from storefmt.kernels import load
 
 VARINT: Final = 0
 FIXED64: Final = 1

@@ -19,7 +19,7 @@ import selectors
 from collections.abc import Callable, Coroutine
 from typing import TypeVar, cast
 
-from storefmt.formats.kernels import PURE
+from storefmt.kernels import PURE
 
 try:
     import uvloop

@@ -4,7 +4,7 @@ import os
 import sys
 from typing import Final
 
-from storefmt.formats.kernels import KERNELS, PURE
+from storefmt.kernels import KERNELS, PURE
 
 NOT_BUILT: Final = (
     "none (not built: a pure wheel, or an installation without Cython or a C compiler)"

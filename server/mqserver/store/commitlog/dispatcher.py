@@ -29,7 +29,7 @@ from mqserver.store.queues.queue_table import UNWRITTEN_MAX, QueueHandle, QueueT
 from mqserver.store.results import DispatchEntry
 from storefmt.dispatch.record_entries import is_queued
 from storefmt.formats.consumequeue import FILLER_SIZE
-from storefmt.formats.kernels import load
+from storefmt.kernels import load
 
 LOG = logging.getLogger(__name__)
 

@@ -19,7 +19,7 @@ from mqserver.store.commitlog.log_window import LogWindow, StoreFilter
 from mqserver.store.results import GetStatus
 from storefmt.formats.consumequeue import CQ_ENTRY, EXT_ADDRESS_MAX, FILLER_SIZE
 from storefmt.formats.consumequeue_ext import ExtUnit
-from storefmt.formats.kernels import load
+from storefmt.kernels import load
 
 PART_SIZE_MAX: Final = 1 << 20
 """Bytes up to which adjacent records make one part, so that a read can pause between parts."""

@@ -18,7 +18,7 @@ import os
 from collections.abc import Callable
 from typing import Final
 
-from storefmt.formats.kernels import load
+from storefmt.kernels import load
 
 SPAN_MAX: Final = 1 << 20
 """Most bytes from the start of the first part to the end of the last."""

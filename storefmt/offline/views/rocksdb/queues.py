@@ -23,7 +23,8 @@ from typing import Final, NamedTuple, Self
 
 from storefmt.errors import BadCall, StoreError
 from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE
-from storefmt.formats.rocksdb_keys import (
+from storefmt.offline.views.rocksdb.database import Database
+from storefmt.offline.views.rocksdb.keys import (
     CHECKPOINT_TOPIC,
     OFFSET_VALUE,
     QUEUE_VALUE,
@@ -32,7 +33,6 @@ from storefmt.formats.rocksdb_keys import (
     queue_key,
     queue_prefix,
 )
-from storefmt.offline.views.rocksdb.database import Database
 from storefmt.offline.views.tree import FileSpan, QueueKey, Tree
 from storefmt.paths import GROUP_SIZE_MAX, StorePaths, check_topic_name, log_file_name
 from storefmt.remote_file import RemotePath

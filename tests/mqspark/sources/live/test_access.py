@@ -10,7 +10,7 @@ import pytest
 from mqserver.pytest_plugin import RocketMQ
 from mqspark.errors import BadOption
 from mqspark.sources.live.options import Use, live_settings, sink_settings
-from mqspark.sources.live.queues import ask, batch_tasks
+from mqspark.sources.live.queues import ask_brokers, batch_tasks
 from mqspark.sources.live.read import read_ranges
 from mqspark.sources.live.write import send_rows
 from tests.mqspark.livetopics import make, read_queues
@@ -94,7 +94,7 @@ def test_source_and_sink_speak_tls_to_a_broker_that_is_elsewhere(
     at_sink = list(relay.first_bytes)
     read_queues(rocketmq.namesrv, "Elsewhere", total=COUNT)
     asked = live_settings({**access, "subscribe": "Elsewhere", "columns": "body"}, use=Use.BATCH)
-    tasks = ask(asked, batch_tasks)
+    tasks = ask_brokers(asked, batch_tasks)
     found = [
         body
         for task in tasks

@@ -8,7 +8,7 @@ from mqclient.errors import BrokerRefused, ClientError, NoRoute, Unreachable
 from mqserver.pytest_plugin import RocketMQ
 from mqspark.sources.live.options import Use, live_settings
 from mqspark.sources.live.patience import PAUSE_MAX_S, PAUSE_MIN_S, Patience
-from mqspark.sources.live.queues import ask, ask_patiently, batch_tasks, span
+from mqspark.sources.live.queues import ask_brokers, ask_patiently, batch_tasks, span
 from mqspark.sources.live.read import read_ranges
 from tests.mqspark.livetopics import fill, live, make
 
@@ -48,7 +48,7 @@ def test_planning_and_reading_outlast_a_restart(rocketmq_broker_fresh: RocketMQ)
     make(pair.namesrv, "Orders")
     fill(pair.namesrv, "Orders", 30)
     asked = live(pair.namesrv, subscribe="Orders")
-    tasks = ask(asked, batch_tasks)
+    tasks = ask_brokers(asked, batch_tasks)
 
     for question in (
         lambda: sum(len(list(read_ranges(asked, task))) > 0 for task in tasks),

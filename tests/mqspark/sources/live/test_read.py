@@ -15,7 +15,7 @@ from mqspark.jobs.archive import archive_local
 from mqspark.schemas import LIVE
 from mqspark.sources.live.options import LiveReadOptions, Use, live_settings
 from mqspark.sources.live.plan import Range
-from mqspark.sources.live.queues import ask, batch_tasks, span
+from mqspark.sources.live.queues import ask_brokers, batch_tasks, span
 from mqspark.sources.live.read import read_ranges
 from mqspark.sources.live.source import StreamReader
 from mqspark.sources.store.log_tables import plan_log, read_log
@@ -41,7 +41,7 @@ def pair() -> Iterator[RocketMQ]:
 
 
 def read(asked: LiveReadOptions) -> pa.Table:
-    batches = [b for task in ask(asked, batch_tasks) for b in read_ranges(asked, task)]
+    batches = [b for task in ask_brokers(asked, batch_tasks) for b in read_ranges(asked, task)]
     schema = pa.schema([LIVE.field(name) for name in asked.columns])
     return pa.Table.from_batches(batches, schema=schema)
 
@@ -173,7 +173,7 @@ def test_the_filter_of_a_stream_is_checked_once(
 def test_messages_that_are_not_there_are_an_error_or_passed_over(pair: RocketMQ) -> None:
     asked = live(pair.namesrv, subscribe="Orders", columns="queue_offset")
     queue = MessageQueue("Orders", "broker-a", 0)
-    end = ask(asked, span)[queue].high
+    end = ask_brokers(asked, span)[queue].high
     beyond = [Range(queue, end - 5, end + 5)]
 
     with pytest.raises(DataLost, match=rf"Orders@broker-a@0: messages {end} up to {end + 5}"):
@@ -187,7 +187,9 @@ def test_a_start_beyond_the_end_of_a_queue_is_lost_data(pair: RocketMQ) -> None:
         tree = {"Orders": {"broker-a": {"0": first, "1": 0, "2": 0}}}
         return {"subscribe": "Orders", "startingOffsets": json.dumps(tree)}
 
-    end = ask(live(pair.namesrv, subscribe="Orders"), span)[MessageQueue("Orders", "broker-a", 0)]
+    end = ask_brokers(live(pair.namesrv, subscribe="Orders"), span)[
+        MessageQueue("Orders", "broker-a", 0)
+    ]
     said = f"Orders@broker-a@0 at {end.high + 1}, which ends at {end.high}.*failOnDataLoss=false"
 
     assert read(live(pair.namesrv, **offsets(end.high))).num_rows == COUNT - end.high

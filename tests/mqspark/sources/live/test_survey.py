@@ -11,7 +11,7 @@ from mqserver.pytest_plugin import RocketMQ
 from mqspark.errors import DataLost
 from mqspark.sources.live.offsets import StreamPositions
 from mqspark.sources.live.options import LiveReadOptions, Use, live_settings
-from mqspark.sources.live.queues import ask, batch_tasks, span
+from mqspark.sources.live.queues import ask_brokers, batch_tasks, span
 from mqspark.sources.live.read import read_ranges
 from mqspark.sources.live.source import StreamReader
 from mqspark.sources.live.survey import survey
@@ -159,7 +159,7 @@ def test_a_broker_that_is_away_is_no_loss(
     other = StreamPositions.of({"Orders@broker-b@0": 7})
     gone = live._replace(wanted=live.wanted._replace(topics=("Nowhere",)))
     with pytest.raises(NoRoute):
-        ask(gone, lambda client, live: survey(client, live, other.positions, {}))
+        ask_brokers(gone, lambda client, live: survey(client, live, other.positions, {}))
 
 
 @pytest.mark.parametrize("count", [24, 30])
@@ -169,7 +169,7 @@ def test_saved_offsets_of_a_batch_show_that_a_topic_was_made_anew(
     pair = rocketmq_broker_fresh
     make(pair.namesrv, "Orders")
     fill(pair.namesrv, "Orders", 24)
-    seen = ask(streamed(pair, subscribe="Orders"), span)
+    seen = ask_brokers(streamed(pair, subscribe="Orders"), span)
     saved = {
         "Orders": {
             "broker-a": {str(queue.queue_id): [8, there.last_ms] for queue, there in seen.items()}
@@ -181,7 +181,7 @@ def test_saved_offsets_of_a_batch_show_that_a_topic_was_made_anew(
         live = live_settings(
             {"namesrv": pair.namesrv, "subscribe": "Orders"} | options, use=Use.BATCH
         )
-        tasks = ask(live, batch_tasks)
+        tasks = ask_brokers(live, batch_tasks)
         return sum(part.num_rows for task in tasks for part in read_ranges(live, task))
 
     fill(pair.namesrv, "Orders", 3, seed=3)

@@ -40,12 +40,28 @@ def test_a_slave_begins_at_the_last_common_byte(
     assert plan_begin(epochs, log_min=0, log_end=log_end, master=master) == expected
 
 
-@pytest.mark.parametrize("ours", [[(1, 0)], []])
-def test_logs_with_nothing_in_common_are_left_alone(ours: Epochs) -> None:
+@pytest.mark.parametrize(
+    ("ours", "log_min"),
+    [([], 0), ([(3, 0)], 0), ([(1, 0), (3, 100)], 0), ([(1, 0)], 100), ([(1, 100)], 100)],
+    ids=["no epochs", "later", "also later", "its beginning is deleted", "began elsewhere"],
+)
+def test_logs_with_nothing_in_common_are_left_alone(ours: Epochs, log_min: int) -> None:
     master = MasterHandshake(900, (EpochStart(2, 0),))
 
     with pytest.raises(CannotFollow, match=r"nothing in common .*2-0"):
-        plan_begin([EpochStart(*entry) for entry in ours], log_min=0, log_end=500, master=master)
+        plan_begin(
+            [EpochStart(*entry) for entry in ours], log_min=log_min, log_end=500, master=master
+        )
+
+
+@pytest.mark.parametrize("ours", [[(1, 0)], [(1, 0), (2, 300)]])
+def test_a_log_that_a_master_without_a_byte_did_not_have_is_cut_whole(ours: Epochs) -> None:
+    """The master was elected before the first byte of the former epoch reached it."""
+    master = MasterHandshake(900, (EpochStart(3, 0), EpochStart(4, 500)))
+
+    plan = plan_begin([EpochStart(*entry) for entry in ours], log_min=0, log_end=400, master=master)
+
+    assert plan == CutAt(0)
 
 
 def test_what_was_deleted_here_cannot_be_compared() -> None:

@@ -1,5 +1,6 @@
 """Whom a broker asks, and what it makes of the answers."""
 
+import asyncio
 from collections.abc import Callable
 from typing import cast
 
@@ -63,12 +64,12 @@ def with_ext(request: Command, ext: dict[str, str], *, code: int = 0, body: byte
     return answer
 
 
-def controllers(played: PlayedControllers) -> Controllers:
+def controllers(played: PlayedControllers, clock: FakeClock | None = None) -> Controllers:
     config = BrokerConfig(
         broker_name="g", broker_cluster_name="C", broker_ip1="10.0.0.9", listen_port=10911,
         controller_addr=f"{A};{B}",
     )  # fmt: skip
-    return Controllers(cast(RemotingClient, played), config, FakeClock(1_000))
+    return Controllers(cast(RemotingClient, played), config, clock or FakeClock(1_000))
 
 
 VIEW = {"masterBrokerId": "2", "masterAddress": "m:1", "masterEpoch": "3"}
@@ -170,3 +171,43 @@ async def test_heartbeats_go_to_every_controller() -> None:
     assert ext["brokerId"] == "2"
     assert (ext["maxOffset"], ext["confirmOffset"], ext["epoch"]) == ("100", "50", "3")
     assert ext["heartbeatTimeoutMills"] == "2000"
+
+
+async def test_a_heartbeat_is_tried_again_until_the_controller_is_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("mqserver.broker.replicas.controllers.BEAT_RETRY_MS", 0)
+    played = PlayedControllers()
+    played.leaders = {B: B}
+    asking = controllers(played)
+
+    asking.beat(Beat(2, 100, 50), epoch=3)
+    await until(lambda: len(played.asked) >= 4)
+    played.leaders[A] = A
+    tried = len(played.asked)
+    await until(lambda: len(played.asked) > tried)
+    for _ in range(20):
+        await asyncio.sleep(0)
+    await asking.stop()
+
+    assert [to for to, _ in played.asked[tried:]] == [A]
+
+
+async def test_a_heartbeat_is_given_up_before_the_next_one_is_due(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("mqserver.broker.replicas.controllers.BEAT_RETRY_MS", 0)
+    clock, played = FakeClock(1_000), PlayedControllers()
+    played.leaders = {B: B}
+    asking = controllers(played, clock)
+
+    asking.beat(Beat(2, 100, 50), epoch=3)
+    await until(lambda: len(played.asked) >= 4)
+    clock.ms += 501
+
+    def is_tried_with_the_next_one() -> bool:
+        asking.beat(Beat(2, 200, 50), epoch=3)
+        return any(to == A and sent.ext["maxOffset"] == "200" for to, sent in played.asked)
+
+    await until(is_tried_with_the_next_one)
+    await asking.stop()

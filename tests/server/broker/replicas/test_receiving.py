@@ -1,6 +1,7 @@
 """The slave's end of a replication connection in a group, with a master that the test plays."""
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -95,6 +96,19 @@ def report(log_end: int) -> bytes:
     return SLAVE_TRANSFER.pack(2, log_end)
 
 
+async def bytes_until_close(reader: asyncio.StreamReader) -> bytes:
+    """Return what a slave sends until it closes.
+
+    A slave that closes before it has read everything resets the connection: which of the two comes
+    first depends on the event loop.
+    """
+    received = bytearray()
+    with contextlib.suppress(ConnectionResetError):
+        while data := await reader.read(SLAVE_TRANSFER.size):
+            received += data
+    return bytes(received)
+
+
 async def test_a_slave_says_who_it_is_and_reports_after_the_masters_handshake(
     tmp_path: Path,
 ) -> None:
@@ -134,10 +148,12 @@ async def test_a_master_that_is_left_gets_no_report(tmp_path: Path, bytes_after:
         reader, writer = await master.connected()
         await reader.readexactly(SLAVE_HANDSHAKE.size)
 
+        # A read that has begun gets what comes right before a reset.
+        received = asyncio.create_task(bytes_until_close(reader))
         slave.receiver.follow_nobody()
         writer.write(bytes_after)
 
-        assert await reader.read() == b""
+        assert await received == b""
         assert slave.handshakes == []
         await until(lambda: "has no master" in slave.receiver.problem)
 

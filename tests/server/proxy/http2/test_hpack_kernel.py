@@ -13,7 +13,7 @@ from mqserver.proxy.http2.hpack import (
     HeaderDecoder,
     encode,
 )
-from storefmt.formats.kernels import forms
+from storefmt.kernels import forms
 from tests.twins import compiled, needs_kernel
 
 COMPILED = compiled("HeaderDecoderCompiled")

@@ -17,7 +17,7 @@ from mqserver.runtime.program.event_loop import (
     run,
     waits_of,
 )
-from storefmt.formats.kernels import PURE
+from storefmt.kernels import PURE
 
 NewLoop = Callable[[], asyncio.AbstractEventLoop]
 

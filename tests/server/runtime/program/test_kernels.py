@@ -8,7 +8,7 @@ import pytest
 
 from mqserver.runtime.program.event_loop import loop_name
 from mqserver.runtime.program.kernels import NOT_BUILT, kernels_in_use
-from storefmt.formats.kernels import PURE
+from storefmt.kernels import PURE
 from tests.packages import PACKAGES
 from tests.programs import python
 

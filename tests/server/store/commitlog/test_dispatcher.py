@@ -17,8 +17,8 @@ from mqserver.store.queues.queue_table import QueueHandle, QueueTable
 from mqserver.store.results import DispatchEntry
 from storefmt.dispatch import index_table
 from storefmt.formats import javahash
-from storefmt.formats.kernels import forms
 from storefmt.formats.sysflag import TRANSACTION_COMMIT, TRANSACTION_PREPARED, TRANSACTION_ROLLBACK
+from storefmt.kernels import forms
 from storefmt.paths import StorePaths
 from tests.server.store.simdisk import SimDisk
 from tests.twins import compiled, needs_kernel, use_form

@@ -1,13 +1,13 @@
-"""Read a store directory for verbs that otherwise ask servers, and return the same rows.
+"""Read a store directory for commands that otherwise ask servers, and return the same rows.
 
     message query id --store DIR      the record, decompressed as a client would get it
     topic|group|offset … --store DIR  state files of config/ and the ends of the queues
 
-Rule: what only servers know (addresses, members, rates) is None or left out, never guessed;
-``broker`` is None, for a store does not say which broker it belongs to.
+Rule: what only servers know (addresses, members, rates) is None or omitted, never guessed;
+``broker`` is None, because a store does not contain the name of its broker.
 
-Rule: commands import this module only where a line names a store. It takes some 60 ms, for which
-a question to a broker need not wait.
+Rule: commands import this module only if a line names a store, because importing it takes about
+60 ms, and a request to a broker should not wait for that.
 """
 
 from collections.abc import Iterator, Sequence
@@ -69,15 +69,15 @@ def stored_by_key(
         ItemNotFound: no message has the key.
     """
     with StoreDir.open(call.store_dir) as store:
-        found = store.query_key(topic, key, begin_ms=begin_ms, end_ms=end_ms, count_max=count_max)
+        records = store.query_key(topic, key, begin_ms=begin_ms, end_ms=end_ms, count_max=count_max)
         if unique:
-            found = [record for record in found if record.unique_key == key]
-        if not found:
+            records = [record for record in records if record.unique_key == key]
+        if not records:
             raise ItemNotFound(
                 f"no message with key {key!r} in topic {topic} of {store.root}",
                 hint="check the key, and the time span if one is given",
             )
-        return Outcome([stored_row(call, store, record, body=body) for record in found])
+        return Outcome([stored_row(call, store, record, body=body) for record in records])
 
 
 def stored_at(
@@ -92,8 +92,8 @@ def stored_at(
         store.need_queues()
         if (topic, queue_id) not in set(store.queues()):
             raise ItemNotFound(f"topic {topic} has no queue {queue_id} in {store.root}")
-        for found, entry in store.queue(topic, queue_id).entries(queue_offset, 1):
-            if found == queue_offset:
+        for entry_offset, entry in store.queue(topic, queue_id).entries(queue_offset, 1):
+            if entry_offset == queue_offset:
                 body = body_form(no_body=no_body, inflate=True)
                 return one(stored_row(call, store, store.record_at(entry.log_offset), body=body))
         raise ItemNotFound(
@@ -177,10 +177,14 @@ def stored_positions(call: Call, group: str | None) -> list[GroupInfo]:
         ItemNotFound: the store has no offsets of the named group.
     """
     with open_store(call) as store:
-        found = [at for at in store.group_offsets() if group in (None, at.group)]
-        if group is not None and not found:
+        positions = [
+            position for position in store.group_offsets() if group in (None, position.group)
+        ]
+        if group is not None and not positions:
             raise ItemNotFound(f"group {group} has no offset in {store.root}")
-    return sorted(found, key=lambda at: (at.group, at.topic, at.queue_id))
+    return sorted(
+        positions, key=lambda position: (position.group, position.topic, position.queue_id)
+    )
 
 
 def closing(store: StoreDir, rows: Iterator[R]) -> Iterator[R]:
@@ -191,7 +195,7 @@ def closing(store: StoreDir, rows: Iterator[R]) -> Iterator[R]:
 
 @contextmanager
 def open_store(call: Call) -> Iterator[StoreDir]:
-    """Open the store of a call, and tell what its state files are wanting."""
+    """Open the store of a call, and warn about missing or damaged state files."""
     with StoreDir.open(call.store_dir) as store:
         yield store
         for note in store.state.notes:
@@ -201,7 +205,7 @@ def open_store(call: Call) -> Iterator[StoreDir]:
 def stored_row(
     call: Call, store: StoreDir, record: Record, *, body: BodyForm, log_offset: int | None = None
 ) -> MessageRow:
-    """Return the row of a record; ``log_offset`` is where it lies, if it may say otherwise."""
-    at = record.log_offset if log_offset is None else log_offset
-    file = f"commitlog/{store.log.file_holding(at)}"
-    return row_at(record, log_offset=at, file=file, body=body, warn=call.warn)
+    """Return the row of a record; ``log_offset`` is its position, if the record may be wrong."""
+    record_offset = record.log_offset if log_offset is None else log_offset
+    file = f"commitlog/{store.log.file_holding(record_offset)}"
+    return row_at(record, log_offset=record_offset, file=file, body=body, warn=call.warn)

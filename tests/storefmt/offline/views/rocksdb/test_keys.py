@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from storefmt.formats.rocksdb_keys import (
+from storefmt.offline.views.rocksdb.keys import (
     OFFSET_VALUE,
     QUEUE_VALUE,
     OffsetKeyParts,

@@ -52,7 +52,7 @@ class Engine:
     more: tuple[str, ...] = ()
 
     def words(self) -> list[str]:
-        """Return what the process is told of it."""
+        """Return the arguments of the process."""
         words = ["--engine", self.engine]
         words += ["--master", self.master] if self.master is not None else []
         return words + (["--parquet", str(self.parquet)] if self.parquet is not None else [])
@@ -62,7 +62,7 @@ LOCAL: Final = Engine(engine="local", master=None, parquet=None)
 """For jobs that do not need Spark."""
 
 JobOptions = Mapping[str, str | int | bool | Sequence[str] | None]
-"""Options of a job by name; None, False and nothing in a list leave one out."""
+"""Options of a job by name; None, False and an empty list are omitted."""
 
 _WHERE: Final = combine(
     click.option(
@@ -93,7 +93,7 @@ _LIVE_ENGINE: Final = combine(
     _WHERE,
 )
 of_live_job = option_group("where", Engine, _LIVE_ENGINE)
-"""The options of a job over topics or an archive: there is no size to choose an engine by."""
+"""The options of a job over topics or an archive, whose engine does not follow from a size."""
 of_store_job = option_group("where", Engine, _STORE_ENGINE)
 of_stores_job = option_group("where", Engine, _STORE_ENGINE, more_stores)
 """The options of the engine, and further stores after the first."""
@@ -101,7 +101,7 @@ of_stores_job = option_group("where", Engine, _STORE_ENGINE, more_stores)
 
 @dataclass(slots=True)
 class _Said:
-    """What a job said of itself."""
+    """The messages of a job."""
 
     last: dict[str, object] = field(default_factory=dict)
     spark: str = ""
@@ -125,7 +125,7 @@ def run_job(
         CommandError: the job failed; the class follows its exit code.
     """
     words = ["mqspark", job, call.store_uri, *where.more]
-    return _run(call, job, words, where, row=row, options=options or {})
+    return _run_process(call, job, words, where, row=row, options=options or {})
 
 
 def run_live_job(
@@ -153,7 +153,7 @@ def run_live_job(
         own |= {"namesrv": target.namesrv, "timeoutMs": str(round(target.timeout_s * 1000))}
         if target.address_map:
             own["addressMap"] = ",".join(map("=".join, target.address_map))
-        # Other users of a machine see the words of a process, not its environment.
+        # Other users of a machine see the arguments of a process, but not its environment.
         if target.access_key and target.secret_key:
             secrets = {ACCESS_KEY: target.access_key, SECRET_KEY: target.secret_key}
         if target.tls is not None:
@@ -161,10 +161,10 @@ def run_live_job(
             own |= {"tls": "true", "tlsCa": tls.ca, "tlsCert": tls.cert, "tlsKey": tls.key}
             secrets |= {TLS_KEY_PASSWORD: tls.key_password} if tls.key_password else {}
     words = ["mqspark.cli.live_jobs", job, archive]
-    return _run(call, job, words, where, row=row, options=own, secrets=secrets)
+    return _run_process(call, job, words, where, row=row, options=own, secrets=secrets)
 
 
-def _run(
+def _run_process(
     call: Call,
     job: str,
     words: Sequence[str],
@@ -225,8 +225,8 @@ def _listen(call: Call, job: str, lines: IO[str]) -> _Said:
     said = _Said()
     with Progress(call.console, f"pipeline {job}", unit="tasks") as progress:
         for text in lines:
-            told = _object_of(text)
-            match told:
+            message = _object_of(text)
+            match message:
                 case {"ui": page}:
                     call.warn(f"Spark shows the job at {page}")
                 case {"hint": hint}:
@@ -236,8 +236,8 @@ def _listen(call: Call, job: str, lines: IO[str]) -> _Said:
                 case {"plan": plan}:
                     for line in str(plan).splitlines():
                         call.console.err.write(f"{printable(line)}\n")
-                case _ if told:
-                    said.last = told
+                case _ if message:
+                    said.last = message
                 case _:
                     said.spark = text.strip() or said.spark
     return said
@@ -247,11 +247,11 @@ def _object_of(text: str) -> dict[str, object]:
     if not text.startswith('{"'):
         return {}
     try:
-        told: dict[str, object] = json.loads(text)
+        message: dict[str, object] = json.loads(text)
     except ValueError:
-        # A line of Spark's that only begins like one of ours.
+        # It is a line of Spark's that only begins like one of ours.
         return {}
-    return told
+    return message
 
 
 def _rows(lines: IO[str], row: Callable[..., Row], skipped: object) -> Iterator[Row]:

@@ -9,8 +9,8 @@ from mqadmin.output.rows import Outcome, Row
 from mqadmin.session.call import Call
 from mqadmin.session.link import ServerTarget
 from mqadmin.session.tls_files import TlsFiles
-from mqadmin.store import spark_job as sparkjob
-from mqadmin.store.spark_job import Engine, run_live_job
+from mqadmin.store_access import spark_job
+from mqadmin.store_access.spark_job import Engine, run_live_job
 
 TARGET = ServerTarget(
     "127.0.0.1:9876", 3.0, "me", "mine", tls=TlsFiles("ca.pem", "c.pem", "k.pem", "pw")
@@ -31,7 +31,7 @@ def told(
         seen.append((dict(options), dict(secrets)))
         return Outcome(iter(()))
 
-    monkeypatch.setattr(sparkjob, "_run", run)
+    monkeypatch.setattr(spark_job, "_run_process", run)
     given = {"subscribe": "orders"}
     run_live_job(cast(Call, None), "archive", "out", WHERE, row=Row, options=given, target=target)
     return seen[0]

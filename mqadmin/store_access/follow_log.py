@@ -1,7 +1,7 @@
 """Follow the commit log of a store directory while a broker writes it.
 
-Rule: nothing is locked and a message is shown once all of it is written; what retention deletes
-before it was read is told on standard error.
+Rule: nothing is locked, and a message is shown once it is completely written; messages that
+retention deletes before they are read are reported on standard error.
 """
 
 import time
@@ -24,7 +24,9 @@ from storefmt.offline.views.storedir import StoreDir
 POLL_S: Final = 0.1
 
 
-def follow(call: Call, tail: TailOptions, wanted: RecordFilter, *, body: BodyForm) -> Outcome:
+def follow(
+    call: Call, tail: TailOptions, record_filter: RecordFilter, *, body: BodyForm
+) -> Outcome:
     """Return rows that continue until ``tail`` ends or Ctrl-C.
 
     Raises:
@@ -39,7 +41,7 @@ def follow(call: Call, tail: TailOptions, wanted: RecordFilter, *, body: BodyFor
             begin_ms = parse_time(tail.from_, now_ms=call.now_ms())
             start = _file_before(store, begin_ms)
         follower = Follower(store.paths.commitlog, start)
-    rows = _rows(call, tail, replace(wanted, begin_ms=begin_ms), follower, body)
+    rows = _rows(call, tail, replace(record_filter, begin_ms=begin_ms), follower, body)
     return Outcome(rows, follow=True)
 
 
@@ -55,25 +57,25 @@ def _file_before(store: StoreDir, begin_ms: int) -> int:
 
 
 def _rows(
-    call: Call, tail: TailOptions, wanted: RecordFilter, follower: Follower, body: BodyForm
+    call: Call, tail: TailOptions, record_filter: RecordFilter, follower: Follower, body: BodyForm
 ) -> Iterator[MessageRow]:
     count, scan, size = 0, Limit(tail.scan), Limit(tail.bytes_)
     while True:
-        for found in follower.poll():
-            if isinstance(found, SkippedBytes):
-                call.warn(f"log offset {found.log_offset}: {found.why}")
+        for followed in follower.poll():
+            if isinstance(followed, SkippedBytes):
+                call.warn(f"log offset {followed.log_offset}: {followed.why}")
                 continue
-            if not scan.take():
+            if not scan.spend():
                 return
-            if wanted.wants(found.record):
+            if record_filter.wants(followed.record):
                 row = row_at(
-                    found.record,
-                    log_offset=found.log_offset,
-                    file=f"commitlog/{found.file}",
+                    followed.record,
+                    log_offset=followed.log_offset,
+                    file=f"commitlog/{followed.file}",
                     body=body,
                     warn=call.warn,
                 )
-                if not size.take(row.body_size):
+                if not size.spend(row.body_size):
                     return
                 yield row
                 count += 1

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from storefmt.formats import kernels
-from storefmt.formats.kernels import KERNELS, PURE, forms, load
+from storefmt import kernels
+from storefmt.kernels import KERNELS, PURE, forms, load
 from tests.packages import PACKAGES
 from tests.programs import python
 
@@ -84,7 +84,7 @@ def test_the_environment_leaves_the_compiled_form_out(monkeypatch: pytest.Monkey
 def test_a_process_that_leaves_kernels_out_imports_none() -> None:
     program = (
         "import sys, mqserver.broker.app, storefmt.arrow.columns\n"
-        "from storefmt.formats.kernels import KERNELS\n"
+        "from storefmt.kernels import KERNELS\n"
         "print([name for name in KERNELS if name in sys.modules])"
     )
 

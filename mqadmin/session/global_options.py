@@ -1,4 +1,4 @@
-"""What the global options of one call say.
+"""The values of the global options of one call.
 
 Rule: a value comes from the flag, else from the shell (``set``, ``connect``),
 else from the environment, else from the context; see ``mqadmin.session.call`` for the address.
@@ -9,11 +9,12 @@ from typing import Final, Literal
 
 TIMEOUT_S_DEFAULT: Final = 5.0
 COMPAT_VARIABLE: Final = "MQADMIN_COMPAT"
-"""1 gives the layouts of Java's tool and asks nothing; strict and honest are as ``--compat``'s."""
+"""1 selects the layouts of Java's tool without confirmations; strict and honest are values of
+``--compat``."""
 LAYOUT, STRICT, HONEST = "layout", "strict", "honest"
-"""What ``--compat`` may say."""
+"""The values of ``--compat``."""
 TEXT_OPTIONS: Final = frozenset({"help", "version", "schema"})
-"""Options that ask for a text about a command, so that nothing runs."""
+"""Options that print a text about a command instead of running it."""
 Format = Literal["table", "json", "jsonl", "yaml", "msgpack", "csv", "name"]
 
 
@@ -44,5 +45,5 @@ class GlobalOptions:
 
     @property
     def wants_text(self) -> bool:
-        """Return whether a text about the command answers the line."""
+        """Return whether the line asks for a text about the command."""
         return any(getattr(self, name) for name in TEXT_OPTIONS)
