@@ -39,6 +39,7 @@ QUEUES: Final = 8
 BODY_SIZE: Final = 1_024
 SENDERS: Final = 64
 WAIT_S: Final = 180
+WARM_S: Final = 8.0
 SIDES: Final = ("ours", "java")
 
 
@@ -116,6 +117,8 @@ def measure(side: Side, client: Path, directory: Path, seconds: float) -> GroupR
         frame = Frames(BODY_SIZE, QUEUES).plain()
         port = int(address.rpartition(":")[2])
         peer = Peer("rocketmq", port, master.pid, frame, frame, 1)
+        # The first seconds of a JVM say little about it.
+        run(client, peer, Load("", 1, 1, SENDERS), directory / "request", WARM_S)
         used_s = cpu_s(slave.pid)
         result = run(client, peer, Load("", 1, 1, SENDERS), directory / "request", seconds)
         slave_us = (cpu_s(slave.pid) - used_s) / (result.rate * seconds) * 1e6
@@ -156,7 +159,9 @@ def main() -> int:
             for name in SIDES:
                 home = root / f"{name}-{number}"
                 home.mkdir()
-                side = JavaSide(home, class_path(JAVA_FIVE)) if name == "java" else OurSide(home)
+                side: Side = OurSide(home)
+                if name == "java":
+                    side = JavaSide(home, class_path(JAVA_FIVE))
                 runs[name].append(measure(side, client, home, options.seconds))
                 print(f"{name}: {runs[name][-1]}", flush=True)
     tell(table(runs), options.write)
