@@ -33,8 +33,8 @@ user may do everything but change a Super user |
 | `initAuthenticationUser` | `{"username":"…","password":"…"}`: a Super user that is created at \
 the start if there is no user of this name |
 | `innerClientAuthenticationCredentials` | `{"accessKey":"…","secretKey":"…"}`: the Super user \
-with which this broker signs what it asks of its master, slaves and, for gRPC clients, of brokers; \
-it is created in the same way |
+with which this broker signs what it asks of its master and slaves, and what its gRPC port asks of \
+brokers about topics and groups; it is created in the same way |
 | `authenticationWhitelist` | request codes, joined by commas, that need no signature |
 | `authorizationWhitelist` | request codes that need no rule |
 | `migrateAuthFromV1Enabled` | at the start, the accounts of `plain_acl.yml` become users and \
@@ -69,6 +69,12 @@ or part of an error. What differs from 5.4.0:
 - An unsigned request with a code on `authenticationWhitelist` has no name. In 5.4.0 it has the name
   that it gives itself, even that of a Super user.
 - 1008 and 10005 need no user, as with accounts of 4.9, since controllers have none.
+- gRPC clients of a broker with `grpcServerPort` sign as for accounts of 4.9, and an unknown user
+  gets the answer of a wrong signature. Their calls are checked as by the proxy of 5.4.0, with the
+  address of the client, and refused with `UNAUTHORIZED` and the same text. What brokers are then
+  asked is signed by the user and checked again there, with the address of the endpoint: a rule for
+  some addresses has to have that one as well. White lists name their requests as in
+  `apache.rocketmq.v2.SendMessageRequest` (`authorizationWhitelist` only).
 - Topics and groups are compared as they are; there are no rules for namespaces.
 
 | code | name | needs, as in 5.4.0 | needs in addition |

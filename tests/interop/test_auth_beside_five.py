@@ -20,8 +20,10 @@ from remoting.command import Command
 from remoting.header import Header
 from tests.interop.kit.java_build import JAVA_FIVE, class_path, need_java
 from tests.interop.kit.servers import Broker, JavaSide, Namesrv, OurSide
-from tests.interop.test_auth_five import PASSWORD, ROOT, SECRET, SETTINGS, acl_of
+from tests.interop.kit.toolbox import Toolbox
+from tests.interop.test_auth_five import LINES, PASSWORD, ROOT, SECRET, SETTINGS, acl_of
 from tests.server.broker.acl.test_every_code import BODIES, FIELDS
+from tests.server.broker.desk import create
 
 ALICE, BOB = "alice", "bob"
 Answer = tuple[int, str]
@@ -32,6 +34,13 @@ class Beside(NamedTuple):
 
     java: Broker
     ours: Broker
+    namesrv: str
+    tool: Toolbox
+
+    def mqadmin(self, broker: Broker, line: str, name: str) -> str:
+        """Return what Java's tool prints for a line of ``test_auth_five`` about one broker."""
+        words = line.format(a=broker.address, u=name, v="unused").split()
+        return self.tool.mqadmin(*words, "-n", self.namesrv).stdout.replace(broker.address, "X")
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +48,7 @@ def beside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Beside]:
     need_java()
     home = tmp_path_factory.mktemp("beside")
     side = JavaSide(home, class_path(JAVA_FIVE))
+    (home / "conf" / "tools.yml").write_text(f"accessKey: {ROOT}\nsecretKey: {PASSWORD}\n")
     strict = {"aclStrict": "false", "brokerName": "broker-b"}
     with ExitStack() as stack:
         namesrv = stack.enter_context(Namesrv(side))
@@ -49,7 +59,10 @@ def beside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Beside]:
             namesrv=namesrv.address,
             settings=SETTINGS | strict,
         )
-        yield Beside(stack.enter_context(java), stack.enter_context(ours))
+        tool = Toolbox(side, main="FiveAdmin")
+        stack.callback(tool.stop)
+        brokers = stack.enter_context(java), stack.enter_context(ours)
+        yield Beside(*brokers, namesrv.address, tool.await_ready())
 
 
 def request(code: int, header: Header | None = None, *, body: bytes = b"", **ext: str) -> Command:
@@ -182,6 +195,54 @@ def test_users_and_rules_are_answered_alike(beside: Beside) -> None:
     for name, command in STORY.items():
         java, ours = on_both(beside, command)
         assert (name, *told(ours)) == (name, *told(java))
+
+
+def test_javas_tool_prints_the_same_about_both(beside: Beside) -> None:
+    lines = [line for line in LINES if "{a}" in line and "{b}" not in line and "{v}" not in line]
+    printed = {
+        broker: [beside.mqadmin(broker, line, "tool-user") for line in lines]
+        for broker in (beside.java, beside.ours)
+    }
+
+    for line, java, ours in zip(lines, *printed.values(), strict=True):
+        assert (line, ours) == (line, java)
+    assert sum(map(bool, printed[beside.java])) > len(lines) * 0.7
+
+
+def test_the_java_client_sends_and_consumes_by_its_rules(beside: Beside, toolbox: Toolbox) -> None:
+    """The client is that of 4.9.7, which signs like that of 5.4.0."""
+    for command in (
+        request(CREATE, username="client", body=user("client", password=SECRET)),
+        acl("User:client", "Topic:Java Pub,Sub,Get Allow", "Group:JavaGroup Sub Allow"),
+        *(request(17, create(topic), topic=topic) for topic in ("Java", "Other")),
+    ):
+        assert [answer.code for answer in on_both(beside, command)] == [0, 0]
+    spec = {
+        "namesrv": beside.namesrv,
+        "group": "JavaGroup",
+        "subscription": "*",
+        "mode": "sync",
+        "timeoutMs": 120_000,
+        "accessKey": "client",
+        "secretKey": SECRET,
+    }
+
+    def send(topic: str) -> list[dict[str, object]]:
+        queues = [{"body": name, "queue": 0, "broker": name} for name in ("broker-a", "broker-b")]
+        return toolbox.run("Producer", {**spec, "topic": topic, "messages": queues})
+
+    sent, refused = send("Java"), send("Other")
+    consumer = toolbox.start(
+        "PushConsumer", {**spec, "topic": "Java", "mode": "concurrent", "count": 2}
+    )
+    got = consumer.messages(2)
+    consumer.stop()
+
+    assert [line["event"] for line in sent] == ["sent", "sent"]
+    assert [(line["event"], line["code"]) for line in refused] == [("refused", 16)] * 2
+    for line in refused:
+        assert "User:client has no permission to access Topic:Other" in str(line["error"])
+    assert len(got) == 2
 
 
 SIGNERS: Final = {

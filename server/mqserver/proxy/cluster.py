@@ -148,6 +148,7 @@ class Cluster:
         link: asks brokers for clients that have no connection of their own.
         routes: lets the sessions of clients ask for a few routes at a time.
         pieces: lets that work go on.
+        own: sign questions about topics and groups, in place of the keys of the client that asks.
     """
 
     def __init__(
@@ -156,7 +157,9 @@ class Cluster:
         *,
         tls: ClientTls | None = None,
         pieces: Pieces | None = None,
+        own: Credentials | None = None,
     ) -> None:
+        self._own = own
         self.client = client
         self.tls = tls
         self.link = MQClient(None, tls=tls)
@@ -256,7 +259,8 @@ class Cluster:
     ) -> Command:
         command = Command.request(code, header)
         now_ms = self.link.now_ms()
-        signed = sign_with(credentials, command, receiver=address, now_ms=now_ms)
+        keys = self._own or credentials
+        signed = sign_with(keys, command, receiver=address, now_ms=now_ms)
         return await self.link.invoke(address, signed)
 
 

@@ -69,6 +69,10 @@ class ProxyContext(NamedTuple):
         return self.address.rpartition(":")[0]
 
 
+Authorize = Callable[[object, ProxyContext], None]
+"""Raises ProxyRefused if a client may not send a request, a draft of a send, or its settings."""
+
+
 def context_of(
     metadata: Mapping[str, str],
     *,

@@ -102,11 +102,8 @@ class UserAccess(BrokerAccess):
 
     def _check_rights(self, ip: str, access_key: str | None, command: Command) -> None:
         settings = self.settings
-        if not settings.checks_rules or str(command.code) in settings.open_codes:
-            return
         # Before the body is decoded: nothing is refused to a Super user.
-        if self.users.is_super(access_key):
-            self._require_enabled(access_key)
+        if not self.needs_rules(access_key, str(command.code)):
             return
         needs = needs_of(
             command, cluster=settings.cluster, strict=settings.strict, topic_at=self._topic_at
@@ -116,6 +113,18 @@ class UserAccess(BrokerAccess):
                 self.check_need(ip, access_key, need)
         except RemotingError as error:
             raise UserRefused("parse authorization context error.") from error
+
+    def needs_rules(self, access_key: str | None, code: str) -> bool:
+        """Return whether rules decide about a request, given its code or the name of its message.
+
+        Raises:
+            UserRefused: the user is disabled.
+        """
+        settings = self.settings
+        if not settings.checks_rules or code in settings.open_codes:
+            return False
+        self._require_enabled(access_key)
+        return not self.users.is_super(access_key)
 
     def check_need(self, ip: str, access_key: str | None, need: Need) -> None:
         """Check one need of a user whose signature was checked before.
