@@ -300,19 +300,6 @@ def methods_of(
         async for part in service.receive(call.request, call.context):
             await call.write(part)
 
-    async def telemetry(call: GrpcCall) -> bytes | None:
-        queue = CommandQueue(call.hold_bytes)
-        writing = asyncio.create_task(
-            queue.write_all(call.write), name=f"telemetry of {call.context.client_id}"
-        )
-        try:
-            await service.telemetry(call.messages(), call.context, queue, authorize)
-        except ProxyRefused as error:
-            return TelemetryCommand(status=status_of(error)).encode()
-        finally:
-            writing.cancel()
-        return None
-
     methods = {
         name: _with_long_requests(
             GrpcMethod(
@@ -332,7 +319,7 @@ def methods_of(
         prepare=partial(_prepared, ReceiveMessageRequest),
     )
     methods["Telemetry"] = GrpcMethod(
-        telemetry,
+        partial(_telemetry, service, authorize),
         takes_stream=True,
         refuse=partial(refuse, TelemetryCommand),
         prepare=_prepared_command,
@@ -343,6 +330,21 @@ def methods_of(
         receiving = methods["ReceiveMessage"]
         methods["ReceiveMessage"] = _authorized(receiving, ReceiveMessageResponse, authorize)
     return {f"/{NAME}/{name}": methods[name] for name in methods}
+
+
+async def _telemetry(service: Service, check: Authorize | None, call: GrpcCall) -> bytes | None:
+    """Serve one Telemetry stream; return the answer that ends it, if settings are refused."""
+    queue = CommandQueue(call.hold_bytes)
+    writing = asyncio.create_task(
+        queue.write_all(call.write), name=f"telemetry of {call.context.client_id}"
+    )
+    try:
+        await service.telemetry(call.messages(), call.context, queue, check)
+    except ProxyRefused as error:
+        return TelemetryCommand(status=status_of(error)).encode()
+    finally:
+        writing.cancel()
+    return None
 
 
 def _authorized(

@@ -120,10 +120,7 @@ class Replication(Ha):
         except OSError as error:
             if self._broker.config.is_slave:
                 raise
-            LOG.warning(
-                "this broker cannot prove itself to others, because its keys cannot be read: %s",
-                error,
-            )
+            LOG.warning("cannot read the keys that prove this broker to others: %s", error)
             return None
 
     async def start(self) -> None:
@@ -294,10 +291,8 @@ class Replication(Ha):
         master_range = await self.master.log_range()
         if peer is not None:
             await self._compare_epochs(peer)
-        self.sync.master_end, self.sync.answered_end = (
-            master_range.log_end,
-            master_range.answered_end,
-        )
+        self.sync.master_end = master_range.log_end
+        self.sync.answered_end = master_range.answered_end
         await self._compare_logs(self.master, master_range)
         if peer is not None:
             self.fence.follow(peer.epoch, peer.role)

@@ -243,9 +243,7 @@ class TimerService:
         if point.last_read_ms and point.last_read_ms < oldest_ms:
             files.lost = f"the timer did not run for longer than {SLOT_COUNT} slots"
         elif point.queue_offset > self._store.max_offset(TIMER_TOPIC, 0):
-            files.lost = (
-                f"the queue has fewer than the {point.queue_offset} messages of the checkpoint"
-            )
+            files.lost = f"the queue has fewer messages than the checkpoint ({point.queue_offset})"
         elif point.last_read_ms > self._write_ms + CLOCK_BACK_MS:
             files.lost = f"the checkpoint was written at {point.last_read_ms} ms, in the future"
         if files.lost:
