@@ -205,10 +205,10 @@ async def moves_to(
         (queue.broker_name, queue.queue_id): queue
         for queue in routes.subscribe_queues(topic, route)
     }
-    stored_offsets = await known_offsets(admin, group, topic, masters)
+    stored = await known_offsets(admin, group, topic, masters)
     moves = await asyncio.gather(
         *(
-            _move(admin, queues[spot], masters[spot[0]], stored_offsets[spot[0]], offset)
+            _move(admin, queues[spot], masters[spot[0]], stored[spot[0]], offset)
             for spot, offset in sorted(new_offsets.items())
             if spot in queues
         )
@@ -237,18 +237,12 @@ async def known_offsets(
 
 
 async def _move(
-    admin: "Admin",
-    queue: MessageQueue,
-    address: str,
-    stored_offsets: Mapping[int, int],
-    offset: int,
+    admin: "Admin", queue: MessageQueue, address: str, stored: Mapping[int, int], offset: int
 ) -> OffsetMove:
     low, high = await asyncio.gather(admin.min_offset(queue), admin.max_offset(queue))
     new = min(max(offset, low), high)
     outside = None if new == offset else offset
-    return OffsetMove(
-        queue, address, stored_offsets.get(queue.queue_id), new, low, high, outside=outside
-    )
+    return OffsetMove(queue, address, stored.get(queue.queue_id), new, low, high, outside=outside)
 
 
 def refused_row(group: str, move: OffsetMove) -> OffsetChange:

@@ -69,22 +69,14 @@ async def check_members_follow(admin: "Admin", group: str, nodes: Collection[Ser
         ServerRefused: all are Java pull consumers.
     """
     connections = [await connection(admin, node, group) for node in nodes]
-    online = [
-        connection_body
-        for connection_body in connections
-        if connection_body is not None and connection_body.connection_set
-    ]
+    online = [body for body in connections if body is not None and body.connection_set]
     if online and all(
-        connection_body.consume_type is ConsumeType.CONSUME_ACTIVELY
-        and all(member.language is LanguageCode.JAVA for member in connection_body.connection_set)
-        for connection_body in online
+        body.consume_type is ConsumeType.CONSUME_ACTIVELY
+        and all(member.language is LanguageCode.JAVA for member in body.connection_set)
+        for body in online
     ):
         names = sorted(
-            {
-                member.client_id or ""
-                for connection_body in online
-                for member in connection_body.connection_set
-            }
+            {member.client_id or "" for body in online for member in body.connection_set}
         )
         raise ServerRefused(
             f"the members of group {group} ({', '.join(names[:3])}) are Java pull consumers, "

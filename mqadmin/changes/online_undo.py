@@ -93,10 +93,8 @@ async def undo_online(
     admin = await call.admin()
     nodes = _nodes(saved)
     await check_members_follow(admin, group, nodes)
-    stored_offsets = await known_offsets(
-        admin, group, topic, {node.broker: node.address for node in nodes}
-    )
-    moves = await asyncio.gather(*(_move(admin, offset, stored_offsets) for offset in saved))
+    stored = await known_offsets(admin, group, topic, {node.broker: node.address for node in nodes})
+    moves = await asyncio.gather(*(_move(admin, offset, stored) for offset in saved))
     time_ms = await _time_before(call, moves)
     reached = await _reached(admin, moves, time_ms)
     if call.dry_run:
@@ -151,11 +149,11 @@ def _nodes(saved: Sequence[SavedOffset]) -> list[ServerNode]:
 
 
 async def _move(
-    admin: "Admin", offset: SavedOffset, stored_offsets: Mapping[str, Mapping[int, int]]
+    admin: "Admin", offset: SavedOffset, stored: Mapping[str, Mapping[int, int]]
 ) -> OffsetMove:
     queue = offset.target.queue
     low, high = await asyncio.gather(admin.min_offset(queue), admin.max_offset(queue))
-    old = stored_offsets[queue.broker_name].get(queue.queue_id)
+    old = stored[queue.broker_name].get(queue.queue_id)
     new = min(max(offset.queue_offset, low), high)
     return OffsetMove(queue, offset.target.node.address, old, new, low, high)
 

@@ -99,14 +99,8 @@ async def _unread(admin: "Admin", node: ServerNode, topic: str, queue_ids: range
     stats, table = await asyncio.gather(
         admin.topic_stats_at(node.address, topic), admin.all_consumer_offsets(node.address)
     )
-    ends = {
-        queue.queue_id: ends_of_queue
-        for queue, ends_of_queue in stats.items()
-        if queue.queue_id in queue_ids
-    }
-    stored = sum(
-        ends_of_queue.max_offset - ends_of_queue.min_offset for ends_of_queue in ends.values()
-    )
+    ends = {queue.queue_id: stat for queue, stat in stats.items() if queue.queue_id in queue_ids}
+    stored = sum(stat.max_offset - stat.min_offset for stat in ends.values())
     if not stored:
         return ""
     unread: dict[str, int] = {}
@@ -120,10 +114,10 @@ async def _unread(admin: "Admin", node: ServerNode, topic: str, queue_ids: range
                     queue_id=queue_id,
                     state=QueueState.UNREADABLE,
                     consumer_offset=offsets.get(queue_id),
-                    min_offset=ends_of_queue.min_offset,
-                    end_offset=ends_of_queue.max_offset,
+                    min_offset=stat.min_offset,
+                    end_offset=stat.max_offset,
                 ).unread_count
-                for queue_id, ends_of_queue in ends.items()
+                for queue_id, stat in ends.items()
             )
     if not unread:
         return f"and no group has read the {stored} messages there"

@@ -166,12 +166,12 @@ class Command(click.Command):
     @property
     def positional(self) -> list[click.Parameter]:
         """Return its arguments, without DIR."""
-        return [parameter for parameter in self.params if isinstance(parameter, click.Argument)]
+        return [param for param in self.params if isinstance(param, click.Argument)]
 
     @property
     def options(self) -> list[click.Option]:
         """Return its options, without ``--store`` and the global ones."""
-        return [parameter for parameter in self.params if isinstance(parameter, click.Option)]
+        return [param for param in self.params if isinstance(param, click.Option)]
 
     @property
     def stand_ins(self) -> list[click.Option]:
@@ -214,7 +214,7 @@ class Command(click.Command):
 
     def values(self, ctx: click.Context) -> dict[str, object]:
         """Return the values of the parameters by name."""
-        return {parameter.name: ctx.params[parameter.name] for parameter in self.params}
+        return {param.name: ctx.params[param.name] for param in self.params}
 
     def flags(self, ctx: click.Context) -> dict[str, str]:
         """Return the values of the flags of RocketMQ's own name, by their letters."""
@@ -242,18 +242,16 @@ class Command(click.Command):
 
 def of_store(made: ParsedLine, whole: Command, ctx: click.Context) -> ParsedLine:
     """Return the call of the ``store`` command that a line with ``--store`` stands for."""
-    names = {parameter.name for parameter in whole.params}
-    for parameter in made.command.params:
-        if parameter.name not in names and made.values[parameter.name] != default_of(parameter):
-            raise click.BadParameter(f"has no effect on {whole.name}; omit it", ctx, parameter)
+    names = {param.name for param in whole.params}
+    for param in made.command.params:
+        if param.name not in names and made.values[param.name] != default_of(param):
+            raise click.BadParameter(f"has no effect on {whole.name}; omit it", ctx, param)
     return replace(
         made,
         command=whole,
         values={
-            parameter.name: converted(
-                parameter, made.values.get(parameter.name, default_of(parameter)), ctx
-            )
-            for parameter in whole.params
+            param.name: converted(param, made.values.get(param.name, default_of(param)), ctx)
+            for param in whole.params
         },
     )
 
@@ -311,15 +309,13 @@ def _with_topic(made: Command, line: SplitLine, ctx: click.Context) -> list[str]
     """Return the words with the shell's topic inserted, if exactly one word is missing."""
     topic, words = cast(ParseContext, ctx.obj).topic, line.words
     required = [
-        parameter
-        for parameter in made.positional
-        if parameter.name not in line.typed and (parameter.required or _is_needed(parameter, line))
+        param
+        for param in made.positional
+        if param.name not in line.typed and (param.required or _is_needed(param, line))
     ]
     first = 1 if made.needs is Needs.STORE else 0
     spots = [
-        index
-        for index, parameter in enumerate(required, first)
-        if kind_of(parameter) is ValueKind.TOPIC
+        index for index, param in enumerate(required, first) if kind_of(param) is ValueKind.TOPIC
     ]
     if topic is None or len(spots) != 1 or len(words) != first + len(required) - 1:
         return words

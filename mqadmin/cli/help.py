@@ -124,13 +124,13 @@ def usage_of(made: Command) -> str:
     words = [made.name]
     if made.needs is Needs.STORE:
         words.append("DIR")
-    for parameter in made.params:
-        if isinstance(parameter, click.Argument):
-            word = metavar_of(parameter) + ("..." if parameter.nargs == -1 else "")
-            words.append(word if parameter.required else f"[{word}]")
-        elif parameter.required and isinstance(parameter, click.Option):
-            words.append(f"{long_of(parameter)} {metavar_of(parameter)}")
-    if any(not parameter.required for parameter in made.options):
+    for param in made.params:
+        if isinstance(param, click.Argument):
+            word = metavar_of(param) + ("..." if param.nargs == -1 else "")
+            words.append(word if param.required else f"[{word}]")
+        elif param.required and isinstance(param, click.Option):
+            words.append(f"{long_of(param)} {metavar_of(param)}")
+    if any(not param.required for param in made.options):
         words.append("[OPTIONS]")
     return " ".join(words)
 
@@ -176,12 +176,12 @@ def _summaries(commands: Mapping[str, str]) -> list[str]:
 
 def _listing(parameters: Iterable[click.Parameter], ways: Mapping[str, str] = NO_WAYS) -> list[str]:
     """Return a line for each parameter; ``ways`` are options that replace an argument."""
-    shown = [(_label(parameter), parameter) for parameter in parameters]
+    shown = [(_label(param), param) for param in parameters]
     width = min(max(len(label) for label, _ in shown), 34)
     lines = []
-    for label, parameter in shown:
-        way = f" (also {ways[parameter.name]})" if parameter.name in ways else ""
-        text = (parameter.help or "") + _default(parameter) + way
+    for label, param in shown:
+        way = f" (also {ways[param.name]})" if param.name in ways else ""
+        text = (param.help or "") + _default(param) + way
         if len(label) > width:
             lines += [f"  {label}", f"  {'':<{width}}  {text}"]
         else:

@@ -195,22 +195,18 @@ class LineParser:
 
         An argument that an option has set gets no word.
         """
-        open_ones = [
-            argument
-            for argument in self.arguments
-            if argument.nargs == -1 or argument.name not in line.typed
-        ]
-        for number, argument in enumerate(open_ones):
+        open_ones = [arg for arg in self.arguments if arg.nargs == -1 or arg.name not in line.typed]
+        for number, arg in enumerate(open_ones):
             if not line.words:
                 return
-            if argument.nargs == -1:
+            if arg.nargs == -1:
                 behind = len(open_ones) - number - 1
                 count = max(len(line.words) - behind, 0)
-                named = line.typed.get(argument.name, ())
-                line.typed[argument.name] = (*named, *line.words[:count])
+                named = line.typed.get(arg.name, ())
+                line.typed[arg.name] = (*named, *line.words[:count])
                 del line.words[:count]
             else:
-                line.typed[argument.name] = line.words.pop(0)
+                line.typed[arg.name] = line.words.pop(0)
 
 
 def stand_ins(parameters: Sequence[click.Parameter]) -> list[click.Option]:
@@ -218,14 +214,9 @@ def stand_ins(parameters: Sequence[click.Parameter]) -> list[click.Option]:
 
     An argument has one if no other argument is of its kind, and if the option has no other meaning.
     """
-    arguments = [parameter for parameter in parameters if isinstance(parameter, click.Argument)]
-    kinds = [kind_of(parameter) for parameter in arguments]
-    taken = {
-        name
-        for parameter in parameters
-        if isinstance(parameter, click.Option)
-        for name in parameter.opts
-    }
+    arguments = [param for param in parameters if isinstance(param, click.Argument)]
+    kinds = [kind_of(param) for param in arguments]
+    taken = {name for param in parameters if isinstance(param, click.Option) for name in param.opts}
     made = []
     for argument, kind in zip(arguments, kinds, strict=True):
         *letters, long = STAND_INS.get(kind, ("",))
@@ -333,8 +324,8 @@ def complete_options(
     if not incomplete.startswith("-"):
         return []
     return [
-        CompletionItem(long_of(parameter), help=parameter.help)
-        for parameter in parameters
-        if isinstance(parameter, click.Option)
-        and long_of(parameter).lstrip("-").startswith(incomplete.lstrip("-"))
+        CompletionItem(long_of(param), help=param.help)
+        for param in parameters
+        if isinstance(param, click.Option)
+        and long_of(param).lstrip("-").startswith(incomplete.lstrip("-"))
     ]

@@ -267,25 +267,21 @@ async def _metadata(
     own = {node.broker for node in nodes} | {node.cluster for node in nodes}
     kinds = {"normal", "retry", "dead_letter"} if special else {"normal"}
     configs: dict[str, TopicConfig] = {}
-    subscription_groups: dict[str, SubscriptionGroup] = {}
+    by_group: dict[str, SubscriptionGroup] = {}
     for node in nodes:
         for topic, config in (await admin.topic_configs(node.address)).topics.items():
             if kind_of(topic, brokers_and_clusters=own) in kinds:
                 configs[topic] = _added(config, configs.get(topic))
         for name, group in (await admin.subscription_groups(node.address)).groups.items():
             if not is_system(name):
-                before = (
-                    subscription_groups[name].retry_queue_nums if name in subscription_groups else 0
-                )
-                subscription_groups[name] = replace(
-                    group, retry_queue_nums=group.retry_queue_nums + before
-                )
+                before = by_group[name].retry_queue_nums if name in by_group else 0
+                by_group[name] = replace(group, retry_queue_nums=group.retry_queue_nums + before)
     document: Json = {"exportTime": now_ms}
     if topics:
         document["topicConfigTable"] = {name: configs[name].to_json() for name in sorted(configs)}
     if groups:
         document["subscriptionGroupTable"] = {
-            name: subscription_groups[name].to_json() for name in sorted(subscription_groups)
+            name: by_group[name].to_json() for name in sorted(by_group)
         }
     return document
 

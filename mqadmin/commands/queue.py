@@ -85,10 +85,10 @@ async def show_queue(
         ItemNotFound: the queue or the entry does not exist.
     """
     admin = await call.admin()
-    message_queue, address = await _find(admin, topic, queue, broker)
-    first = start if start is not None else await admin.min_offset(message_queue)
+    mq, address = await _find(admin, topic, queue, broker)
+    first = start if start is not None else await admin.min_offset(mq)
     answer = await admin.query_consume_queue(
-        address, topic, message_queue.queue_id, queue_offset=first, count=limit, group=group
+        address, topic, mq.queue_id, queue_offset=first, count=limit, group=group
     )
     return Outcome(
         [
@@ -96,8 +96,8 @@ async def show_queue(
             *(
                 QueueEntry(
                     topic=topic,
-                    broker=message_queue.broker_name,
-                    queue_id=message_queue.queue_id,
+                    broker=mq.broker_name,
+                    queue_id=mq.queue_id,
                     queue_offset=first + spot,
                     log_offset=entry.physic_offset,
                     size=entry.physic_size,
@@ -130,5 +130,5 @@ async def _find(
         # Java's -b takes an address; queues go by the broker's name.
         (node,) = await masters(admin, Where(broker=broker))
         broker = node.broker
-    message_queue = choose_queue(routes.subscribe_queues(topic, route), queue, broker)
-    return message_queue, addresses[message_queue.broker_name]
+    mq = choose_queue(routes.subscribe_queues(topic, route), queue, broker)
+    return mq, addresses[mq.broker_name]

@@ -299,15 +299,11 @@ def _slave(master: BrokerFacts, slave: BrokerFacts, limit_size: int) -> Iterator
 
 def slave_lag(master: BrokerFacts, slave: BrokerFacts) -> int | None:
     """Return how many bytes of commit log a slave lacks; None if one of them does not report it."""
-    master_offset, slave_offset = (
+    master_end, slave_end = (
         master.number("commitLogMaxOffset"),
         slave.number("commitLogMaxOffset"),
     )
-    return (
-        None
-        if master_offset is None or slave_offset is None
-        else max(0, int(master_offset - slave_offset))
-    )
+    return None if master_end is None or slave_end is None else max(0, int(master_end - slave_end))
 
 
 def route_findings(

@@ -40,11 +40,7 @@ async def spans_of(
     Args:
         begin_ms: skip messages stored earlier; ``start`` skips entries before it.
     """
-    return list(
-        await asyncio.gather(
-            *(_span(consumer, message_queue, begin_ms, start) for message_queue in queues)
-        )
-    )
+    return list(await asyncio.gather(*(_span(consumer, mq, begin_ms, start) for mq in queues)))
 
 
 async def _span(

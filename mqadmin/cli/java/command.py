@@ -30,7 +30,7 @@ class JavaCommand(Command):
     """A native command with Java's options; it has no arguments."""
 
     def __init__(self, native: Command, java: Java, load: Callable[[str], Command]) -> None:
-        by_name = {parameter.name: parameter for parameter in (*native.params, *GLOBALS)}
+        by_name = {param.name: param for param in (*native.params, *GLOBALS)}
         filled = {flag.field for flag in java.options}
         self._implied = dict(java.preset)
         self._flags = {
@@ -87,9 +87,9 @@ class JavaCommand(Command):
     def implied(self, ctx: click.Context) -> dict[str, object]:
         """Return the global options that Java's name and its flags imply."""
         made = {
-            parameter.name: parameter.type.convert(self._implied[parameter.name], parameter, ctx)
-            for parameter in GLOBALS
-            if parameter.name in self._implied
+            param.name: param.type.convert(self._implied[param.name], param, ctx)
+            for param in GLOBALS
+            if param.name in self._implied
         }
         for flag in self.spelling.options:
             option = self._flags[flag.key]
@@ -101,20 +101,20 @@ class JavaCommand(Command):
         """Return the values of the native parameters: given, implied by the name, or default."""
         made: dict[str, object] = {}
         lists = {flag.field for flag in self.spelling.options if flag.parse is not None}
-        for parameter in self.native.params:
-            implied = self._preset(parameter)
+        for param in self.native.params:
+            implied = self._preset(param)
             # A flag of ours that takes a value in Java's spelling has no default there.
-            has_default = parameter.name in ctx.params and not is_flag(parameter)
-            if is_given(ctx, parameter.name) or (has_default and implied is None):
-                made[parameter.name] = ctx.params[parameter.name]
-                if parameter.name in lists and is_many(parameter):
+            has_default = param.name in ctx.params and not is_flag(param)
+            if is_given(ctx, param.name) or (has_default and implied is None):
+                made[param.name] = ctx.params[param.name]
+                if param.name in lists and is_many(param):
                     # One flag of Java's has a whole list, and may be given again all the same.
-                    made[parameter.name] = tuple(
-                        item for part in ctx.params[parameter.name] for item in part
+                    made[param.name] = tuple(
+                        item for part in ctx.params[param.name] for item in part
                     )
             else:
-                value = default_of(parameter) if implied is None else implied
-                made[parameter.name] = converted(parameter, value, ctx)
+                value = default_of(param) if implied is None else implied
+                made[param.name] = converted(param, value, ctx)
         return made
 
     def _preset(self, native: click.Parameter) -> object:
@@ -129,11 +129,7 @@ class JavaCommand(Command):
             if flag.refused and flag.key in given:
                 raise RefusedOption(f"{java.name} {flag.spelled} is not taken", flag.refused, ctx)
         # Flags of Java's that only lead to this command are never required in Java's own list.
-        needed = {
-            parameter.name
-            for parameter in self.native.params
-            if parameter.required and java.is_branch
-        }
+        needed = {param.name for param in self.native.params if param.required and java.is_branch}
         for flag in java.options:
             if (flag.required or flag.field in needed) and flag.key not in given:
                 raise click.UsageError(f"{java.name} needs {flag.spelled}", ctx)

@@ -115,10 +115,10 @@ async def _spans(admin: "Admin", node: ServerNode, name: str, key: str | None) -
             name,
             key,
             span,
-            figures.sum,
-            round(figures.tps, 4),
-            round(figures.avgpt, 4),
+            item.sum,
+            round(item.tps, 4),
+            round(item.avgpt, 4),
         )
-        for span, figures in spans
-        if figures is not None
+        for span, item in spans
+        if item is not None
     ]

@@ -73,10 +73,9 @@ async def show_group(call: Call, *, group: str, broker: str | None) -> Outcome:
     answers = Answers(call)
     places = await find_group(admin, group, broker=broker, answers=answers)
     connected = [
-        connected_body
+        body
         for place in places
-        if place.members
-        and (connected_body := await connection(admin, place.node, group)) is not None
+        if place.members and (body := await connection(admin, place.node, group)) is not None
     ]
     stats = await answers.each(
         [place.node for place in places if place.is_known],

@@ -65,8 +65,8 @@ async def consume_direct(
         ItemNotFound: the message does not exist, or the group has no members online.
     """
     rows = [
-        await _hand_over(call, message_id_, topic=topic, group=group, client_id=client)
-        for message_id_ in split_ids([message_id])
+        await _hand_over(call, each, topic=topic, group=group, client_id=client)
+        for each in split_ids([message_id])
     ]
     bad = [row for row in rows if row.result not in (*SUCCESS, WOULD_CHANGE)]
     return Outcome(rows, exit_code=0 if not bad else 1 if len(bad) == len(rows) else PARTLY)

@@ -205,8 +205,8 @@ async def query_offset(
 
         return stored_at(call, topic, queue_number(queue), queue_offset, no_body=no_body)
     consumer = PullConsumer(await call.client(), TOOLS_GROUP)
-    message_queue = choose_queue(await consumer.queues(topic), queue, broker)
-    pulled = await consumer.pull(message_queue, queue_offset=queue_offset, count_max=1)
+    mq = choose_queue(await consumer.queues(topic), queue, broker)
+    pulled = await consumer.pull(mq, queue_offset=queue_offset, count_max=1)
     for message in pulled.messages:
         if message.queue_offset == queue_offset:
             if call.settings.compat:
@@ -214,8 +214,7 @@ async def query_offset(
                 return Outcome(with_tracks(call, [message], pulled=pulled))
             return one(row_of(message, warn=call.warn, body=not no_body))
     raise ItemNotFound(
-        f"queue {message_queue.broker_name}:{message_queue.queue_id} of topic {topic} has no "
-        f"message at {queue_offset}",
+        f"queue {mq.broker_name}:{mq.queue_id} of topic {topic} has no message at {queue_offset}",
         hint=f"it has {pulled.min_offset} to {pulled.max_offset - 1}"
         if pulled.max_offset > pulled.min_offset
         else "it is empty",

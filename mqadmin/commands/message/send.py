@@ -181,7 +181,7 @@ def _chosen(
         return choose_queue(queues, queue, broker)
     if broker is None:
         return None
-    here = [message_queue for message_queue in queues if message_queue.broker_name == broker]
+    here = [mq for mq in queues if mq.broker_name == broker]
     return choose_queue(here, str(here[0].queue_id if here else 0), broker)
 
 

@@ -66,20 +66,14 @@ async def tail_topic(call: Call, *, topic: str, tag: str, tail: TailOptions) -> 
     if tail.queue is not None:
         queues = [choose_queue(queues, tail.queue, None)]
     now_ms = call.now_ms()
-    starts = await asyncio.gather(
-        *(_start(consumer, message_queue, tail.from_, now_ms) for message_queue in queues)
-    )
+    starts = await asyncio.gather(*(_start(consumer, mq, tail.from_, now_ms) for mq in queues))
     ends: Sequence[int | None] = [None] * len(queues)
     if tail.no_follow:
-        ends = await asyncio.gather(
-            *(consumer.max_offset(message_queue) for message_queue in queues)
-        )
+        ends = await asyncio.gather(*(consumer.max_offset(mq) for mq in queues))
     looks = Limit(tail.scan)
     followers = [
-        QueueTail(
-            call, consumer, message_queue, start, end=end, tag=tag, wanted=tail.filter(), scan=looks
-        )
-        for message_queue, start, end in zip(queues, starts, ends, strict=True)
+        QueueTail(call, consumer, mq, start, end=end, tag=tag, wanted=tail.filter(), scan=looks)
+        for mq, start, end in zip(queues, starts, ends, strict=True)
     ]
     return Outcome(_rows(call, followers, tail), follow=True)
 

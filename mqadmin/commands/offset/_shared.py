@@ -173,7 +173,7 @@ async def _plan(
         )
     if is_online:
         await check_members_follow(admin, reset.group, [node for node, _ in members_by_node])
-    stored_offsets = await known_offsets(admin, reset.group, topic, masters)
+    stored = await known_offsets(admin, reset.group, topic, masters)
     moves = await asyncio.gather(
         *(
             _move(
@@ -182,7 +182,7 @@ async def _plan(
                 reset,
                 queue,
                 masters[queue.broker_name],
-                stored_offsets[queue.broker_name],
+                stored[queue.broker_name],
             )
             for queue in queues
         )
@@ -278,11 +278,11 @@ async def _move(
     reset: Reset,
     queue: MessageQueue,
     address: str,
-    stored_offsets: dict[int, int],
+    stored: dict[int, int],
 ) -> OffsetMove:
     """Compute the new offset of a queue."""
     low, high = await asyncio.gather(admin.min_offset(queue), admin.max_offset(queue))
-    old = stored_offsets.get(queue.queue_id)
+    old = stored.get(queue.queue_id)
     if reset.to.mark is PositionKind.TIME:
         found_offset = await admin.search_offset(queue, reset.to.when.ms(call.now_ms()))
         new = min(max(found_offset, low), high)

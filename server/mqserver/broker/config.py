@@ -307,7 +307,7 @@ class BrokerConfig:
     broker_fast_failure_enable: bool = setting(True)
     """Refuse sends that a slow write delays for longer than waitTimeMillsInSendQueue."""
     wait_time_in_send_queue_ms: int = setting(1_000, key="waitTimeMillsInSendQueue", low=1)
-    """How long one write may delay the sends behind it before these are refused (code 2); 200 in
+    """How long one write may delay the sends after it before these are refused (code 2); 200 in
     Java, where sends wait in the queue of a thread pool."""
     start_accept_send_request_time_stamp: int = setting(0, low=0)
     """Time in ms before which every send is refused (code 1)."""
@@ -388,7 +388,7 @@ class BrokerConfig:
 
     @property
     def is_slave(self) -> bool:
-        """Tell whether this broker is a slave."""
+        """Return whether this broker is a slave."""
         return self.broker_role is BrokerRole.SLAVE
 
     @property
@@ -415,18 +415,18 @@ def broker_config(values: Iterable[Value]) -> BrokerConfig:
     Raises:
         SettingsError: a value or a combination cannot be used; the text has a line for each.
     """
-    known = keys_of(BrokerConfig).keys() | keys_of(StoreConfig).keys()
+    keys = keys_of(BrokerConfig).keys() | keys_of(StoreConfig).keys()
     plain, tls = split_tls(values)
-    settings = RawSettings(plain, known=known, java_keys=BROKER_KEYS)
+    settings = RawSettings(plain, known=keys, java_keys=BROKER_KEYS)
     config = settings.build(BrokerConfig, tls=tls_settings(tls))
     config.store = settings.build(StoreConfig, store_path_root_dir=default_store_path())
     # A broker that binds one interface can usually be reached only there.
     if not is_any_address(config.bind_address):
         config.broker_ip1 = settings.text("brokerIP1") or config.bind_address
         config.broker_ip2 = settings.text("brokerIP2") or config.bind_address
-    found = [*_ignored_in_vain(settings.not_used, config.store), *faults(config)]
-    if found:
-        raise SettingsError("\n".join(found))
+    problems = [*_ignored_in_vain(settings.not_used, config.store), *faults(config)]
+    if problems:
+        raise SettingsError("\n".join(problems))
     config.not_used = {value.key: value.text for value in settings.not_used}
     if config.acl_enable and not config.acl_strict:
         LOG.warning("aclStrict is false: keys may do what docs/security.md lists as holes of 4.9.7")

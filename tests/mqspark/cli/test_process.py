@@ -38,7 +38,7 @@ def test_options_are_told_apart_at_their_first_equals_sign() -> None:
 
 
 def test_a_job_that_ends_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:
-    assert run_to_end(lambda: None, known=()) == 0
+    assert run_to_end(lambda: None, expected=()) == 0
     assert capfd.readouterr() == ("", "")
 
 

@@ -1,4 +1,4 @@
-"""Which producer is asked for its decision on a half message, and the request that asks it.
+"""Choose the producer to ask for its decision on a half message, and send it the request.
 
 Rule: any client can claim to be in a producer group. So with ACL a producer is asked only about
 topics to which it may send.
@@ -49,7 +49,7 @@ class CheckRequests:
         topic = decode_record(question.body, check_crc=False).topic
         conn = self._producers.next_connection(group, partial(self._may_be_asked, topic))
         if conn is None:
-            LOG.warning("no producer of group %s is connected, its half message waits", group)
+            LOG.warning("no producer of group %s is connected; its half message waits", group)
         else:
             self._calls.oneway(conn, question)
 
@@ -60,6 +60,6 @@ class CheckRequests:
         try:
             access.require(producer.conn.peer[0], producer.access_key, (topic, Perm.PUB))
         except AclError as error:
-            LOG.warning("%s is not asked: %s", producer.conn.address, error)
+            LOG.warning("did not ask %s: %s", producer.conn.address, error)
             return False
         return True
