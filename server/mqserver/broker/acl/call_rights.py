@@ -116,9 +116,9 @@ def check_call(access: UserAccess, request: object, context: ProxyContext) -> No
     """
     username = context.credentials.access_key if context.credentials else None
     name = f"{PACKAGE}.{_NAMES.get(type(request), type(request).__name__)}"
-    if not access.needs_rules(username, name):
-        return
     try:
+        if not access.needs_rules(username, name):
+            return
         for need in needs_of_call(request):
             access.check_need(context.ip, username, need)
     except UserRefused as error:
