@@ -46,10 +46,10 @@ short: $(VENV)/.dev
 full: $(VENV)/.dev
 	$(PYTEST) -m "full and not soak"
 
-# The short tests of what has kernels, without them and on the event loop of asyncio. `make test`
-# runs them with the kernels and on uvloop.
+# The short tests of what has kernels or a protocol of asyncio, without kernels and on the event loop
+# of asyncio. `make test` runs them with the kernels and on uvloop.
 pure: $(VENV)/.dev
-	MQ_PURE=1 $(PYTEST) -m "not full and not soak" \
+	MQ_PURE=1 $(PYTEST) -m "pure and not full and not soak" \
 		tests/remoting tests/server tests/storefmt
 
 # The installations below try this, too, and go on without a C compiler.

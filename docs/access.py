@@ -14,6 +14,7 @@ from typing import Final
 import mqserver.broker.handlers
 from docs import trust_attacks
 from docs.costs import costs
+from docs.users import users
 from mqserver.broker.acl.accounts import AclError, account_of
 from mqserver.broker.acl.acl_files import AclFiles, AclTable
 from mqserver.broker.acl.control import AccessControl
@@ -441,12 +442,13 @@ def security(printed: str) -> str:
         "| --- " * 10 + "|",
     ]
     handled = collect(mqserver.broker.handlers).codes()
-    for code in sorted((*RequestCode, *LaterCode, *ExtensionCode)):
-        if code in handled:
-            cells = " | ".join(_cells(code))
-            needs = rule_of(code, strict=True).text
-            lines.append(f"| {code:d} | {code.name} | {needs} | {cells} |")
-    parts = ["\n".join(lines) + "\n", _NOT_SIGNED, _WITHOUT + _listed(ADMIN_WRITES)]
+    codes = [code for code in sorted((*RequestCode, *LaterCode, *ExtensionCode)) if code in handled]
+    for code in codes:
+        cells = " | ".join(_cells(code))
+        needs = rule_of(code, strict=True).text
+        lines.append(f"| {code:d} | {code.name} | {needs} | {cells} |")
+    parts = ["\n".join(lines) + "\n", users(codes), _NOT_SIGNED]
+    parts.append(_WITHOUT + _listed(ADMIN_WRITES))
     parts.append(_SETTINGS.format(changeable=_words(CHANGEABLE), idle=_words(without_meaning())))
     parts += [_NAMESRV, _listed(ADMIN_CODES), _REGISTER, _listed(BROKER_CODES)]
     attacks = [_TRUST, trust_attacks.table(trust_attacks.ATTACKS)]

@@ -353,7 +353,7 @@ def read_messages(data: bytes, *, broker_name: str, address: str) -> list[Messag
     """Return the messages in the answer to a query or view.
 
     Args:
-        data: whole records, one directly after the other.
+        data: whole records, one right after the other.
         broker_name: the broker that sent them.
         address: its address, for the error text.
 
@@ -368,10 +368,10 @@ def read_messages(data: bytes, *, broker_name: str, address: str) -> list[Messag
 
 
 def read_pulled(data: bytes, *, broker_name: str) -> tuple[list[MessageExt], RecordDamaged | None]:
-    """Return the messages in the answer to a pull, and the damage behind them, if there is any.
+    """Return the messages in the answer to a pull, and the damage after them, if there is any.
 
     The messages end at the first bytes that are not a record. Java's client leaves out what is
-    behind such bytes silently; here the caller gets the error. A record whose body alone is
+    after such bytes silently; here the caller gets the error. A record whose body alone is
     damaged becomes a message that is ``unreadable``; Java's client does not check the CRC.
     """
     try:

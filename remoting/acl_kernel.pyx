@@ -2,8 +2,8 @@
 """Reads from a header in C what proves its sender: access key, signature, and what was signed.
 
 Rule: optional; what is read is what ``remoting.acl`` makes of the decoded request. None stands for
-what only the general way can tell: a header that ``header_pairs`` leaves, a name that is no ASCII,
-a value that is no UTF-8, and ``_UNIQUE_KEY_QUERY``, with which there are two ways to sign.
+what only the general way can tell: a header that ``header_pairs`` leaves, a name that is not ASCII,
+a value that is not UTF-8, and ``_UNIQUE_KEY_QUERY``, with which there are two ways to sign.
 
 Source: as ``remoting.acl``.
 """

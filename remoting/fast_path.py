@@ -86,7 +86,7 @@ class SendFrames:
 
     Attributes:
         front, back, end: the header up to the flags of a message, behind its properties up to the
-            number of the request, and behind that.
+            number of the request, and after that.
     """
 
     __slots__ = ("back", "end", "front")

@@ -8,7 +8,7 @@
 Rule: what is read is what ``remoting.serialize`` reads. For everything else the answer is False, and
 the header is left to the general way: an escape other than those of the property separators, a value
 that is neither text nor a whole number, a key around extFields that is unknown or comes twice, a
-remark in the binary form, and whatever is wrong. Texts stay bytes, which may be no UTF-8, and a pair
+remark in the binary form, and whatever is wrong. Texts stay bytes, which may not be UTF-8, and a pair
 that comes twice is there twice: the last one counts. No byte is looked at before its place was
 compared with the end.
 
@@ -177,7 +177,7 @@ cdef inline bint read_digits(Header *header, int first, Span *text) noexcept nog
 
 
 cdef inline bint read_pairs(Header *header) noexcept nogil:
-    """Read extFields in JSON from behind its brace on."""
+    """Read extFields in JSON from after its brace on."""
     cdef Pair *pair
     cdef int found
     for header.count in range(PAIRS_MAX):
@@ -313,7 +313,7 @@ cdef inline void find_fields(
     number = count - 1
     for at in range(header.count):
         pair = &header.pairs[at]
-        # Most clients write the fields in one order, so the search begins behind the last one.
+        # Most clients write the fields in one order, so the search begins after the last one.
         for step in range(count):
             number = number + 1 if number + 1 < count else 0
             if is_word(&pair.name, names[number], sizes[number]):

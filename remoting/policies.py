@@ -10,13 +10,14 @@ matching rules the narrower one is that for a name (``Topic:orders``) before a p
 (``Topic:ord*``, the longer one first) before the whole type (``Topic:*``) before everything
 (``*``); of equals, Deny comes first.
 
-Rule: this module decides, and reads and writes nothing.
+Rule: this module decides, and reads and writes nothing. The broker asks it about requests, and
+``acl2 test`` of mqadmin about rules that it has read, so both decide the same.
 
 Source: auth/authorization/chain/UserAuthorizationHandler.java, AclAuthorizationHandler.java,
 auth/authorization/model/Resource.java, PolicyEntry.java, Environment.java (5.4.0).
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Set
 from enum import IntEnum
 from ipaddress import ip_address, ip_network
 from typing import Final, NamedTuple
@@ -117,7 +118,7 @@ def decide(
     user: UserInfo | None,
     acl: AclInfo | None,
     *,
-    action: str,
+    actions: Collection[str],
     resource: Resource,
     source_ip: str | None = None,
 ) -> AclDecision:
@@ -126,7 +127,7 @@ def decide(
     Args:
         user: None for one that is unknown.
         acl: the rules of the user, None for none.
-        action: one of ``ACTIONS`` but All, or ``ANY``.
+        actions: of ``ACTIONS`` but All, or ``ANY``; a rule for any of them is enough.
         resource: what the request names.
         source_ip: where the request comes from; None matches only rules for every address.
     """
@@ -136,11 +137,12 @@ def decide(
         return AclDecision(False, "the user is disabled")
     if (user.user_type or "").lower() == SUPER.lower():
         return AclDecision(True, "a Super user may do everything")
+    asked = {action.lower() for action in actions}
     for policy_type in (CUSTOM, DEFAULT):
         matching = [
             entry
             for entry in entries_of(acl, policy_type)
-            if _matches(entry, action=action, resource=resource, source_ip=source_ip)
+            if _matches(entry, asked=asked, resource=resource, source_ip=source_ip)
         ]
         if matching:
             rule = min(matching, key=_rank)
@@ -167,12 +169,12 @@ def is_in_range(address: str, network: str) -> bool:
 
 
 def _matches(
-    entry: PolicyEntryInfo, *, action: str, resource: Resource, source_ip: str | None
+    entry: PolicyEntryInfo, *, asked: Set[str], resource: Resource, source_ip: str | None
 ) -> bool:
-    actions = {one.lower() for one in entry.actions or ()}
+    actions = {action.lower() for action in entry.actions or ()}
     if not actions or entry.resource is None:
         return False
-    if action.lower() != ANY.lower() and not actions & {action.lower(), ALL.lower()}:
+    if ANY.lower() not in asked and not actions & (asked | {ALL.lower()}):
         return False
     if not parse_resource(entry.resource).covers(resource):
         return False

@@ -137,7 +137,7 @@ _DECODER: Final = json.JSONDecoder(parse_constant=_refuse_constant, strict=False
 
 
 def java_text(data: bytes) -> str:
-    """Return the text in bytes; as in Java, bytes that are no UTF-8 (some clients send GBK) become
+    """Return the text in bytes; as in Java, bytes that are not UTF-8 (some clients send GBK) become
     U+FFFD.
     """
     try:

@@ -33,7 +33,7 @@ class DamageKind(StrEnum):
     WRONG_FILE_NAME = "wrong_file_name"
     """The records of a file say that it lies elsewhere in the commit log than its name says."""
     ZEROS = "zeros"
-    """Zero bytes where a record must be, and data again behind them."""
+    """Zero bytes where a record must be, and data again after them."""
     BAD_CHAIN = "bad_chain"
     """A chain of index entries leaves the file or turns in a circle."""
 

@@ -132,7 +132,7 @@ class StoreFile:
                 yield pos, self.read(pos, min(WINDOW_SIZE, last - pos))
 
     def data_after(self, pos: int) -> int:
-        """Return the first position at or behind ``pos`` that is not inside a hole.
+        """Return the first position at or after ``pos`` that is not inside a hole.
 
         The result is up to 4 bytes earlier than the data, so that a reader that searches for a
         4 byte field also finds one that begins in the hole and ends in the data.

@@ -22,7 +22,7 @@ from tests.facts import FACTS
 from tests.golden import Golden
 from tests.lanes import scheduler
 from tests.programs import absent
-from tests.tiers import Place, Tier, place_of, summary
+from tests.tiers import Place, Tier, place_of, runs_pure, summary
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -120,6 +120,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         item.stash[PLACE] = place(item)
         if item.stash[PLACE].tier is Tier.FULL:
             item.add_marker("full")
+        if runs_pure(item.nodeid):
+            item.add_marker("pure")
     config.stash[MARKS] = {
         item.nodeid: frozenset(mark.name for mark in item.iter_markers()) for item in items
     }

@@ -32,6 +32,11 @@ def test_it(number):
     ("node_id", "lane"),
     [
         ("tests/interop/test_acl.py::test_a[java]", "tests/interop/test_acl.py"),
+        ("tests/interop/test_our_client.py::test_a[java]", "tests/interop/test_java_clients.py"),
+        (
+            "tests/interop/test_our_client_groups.py::test_a",
+            "tests/interop/test_our_client_groups.py",
+        ),
         ("tests/mqspark/jobs/test_stats.py::test_a", "tests/mqspark/"),
         (
             "tests/server/store/recovery/test_crash.py::test_a[x::y]",

@@ -10,7 +10,17 @@ from _pytest.mark.expression import Expression
 from tests.conftest import MARKS
 from tests.golden import REPOSITORY
 from tests.programs import ran
-from tests.tiers import LONG, Tier, is_below, place_of, summary
+from tests.tiers import (
+    LONG,
+    ROOMS_OF_KERNELS,
+    ROOMS_OF_LOOPS,
+    ROOMS_OF_WHOLES,
+    Tier,
+    is_below,
+    place_of,
+    runs_pure,
+    summary,
+)
 
 CONTENT = """
 import pytest
@@ -37,7 +47,7 @@ def selects(expression: str, marks: frozenset[str]) -> bool:
 def expression_of(target: str) -> str:
     """Return what a target of the Makefile gives to ``pytest -m``."""
     makefile = (REPOSITORY / "Makefile").read_text()
-    command = rf"^{target}:.*\n\t.*(?:pytest|PYTEST\)) -m \"?([a-z ]+?)\"?(?: -n|$)"
+    command = rf"^{target}:.*\n\t.*(?:pytest|PYTEST\)) -m \"?([a-z ]+?)\"?(?: -n| \\|$)"
     found = re.search(command, makefile, re.MULTILINE)
     assert found is not None, target
     return found[1]
@@ -46,12 +56,13 @@ def expression_of(target: str) -> str:
 def test_every_collected_test_is_selected_by_exactly_one_tier(pytestconfig: pytest.Config) -> None:
     marks = pytestconfig.stash[MARKS]
 
+    # Many tests have the same markers.
     tiers_of = {
-        node_id: [tier for tier in Tier if selects(tier.expression, of_one)]
-        for node_id, of_one in marks.items()
+        of_one: [tier for tier in Tier if selects(tier.expression, of_one)]
+        for of_one in set(marks.values())
     }
 
-    assert [node_id for node_id, tiers in tiers_of.items() if len(tiers) != 1] == []
+    assert [node_id for node_id, of_one in marks.items() if len(tiers_of[of_one]) != 1] == []
 
 
 @pytest.mark.parametrize(
@@ -59,6 +70,33 @@ def test_every_collected_test_is_selected_by_exactly_one_tier(pytestconfig: pyte
 )
 def test_makefile_selects_the_tier(target: str, tier: Tier) -> None:
     assert expression_of(target) == tier.expression
+
+
+def test_makefile_repeats_short_tests_without_kernels() -> None:
+    assert expression_of("pure") == f"pure and {Tier.SHORT.expression}"
+
+
+@pytest.mark.parametrize("room", sorted(ROOMS_OF_KERNELS | ROOMS_OF_LOOPS | ROOMS_OF_WHOLES))
+def test_a_room_that_is_repeated_has_tests(room: str) -> None:
+    # The messages of the protocol are tested with the endpoint that reads them.
+    room = room.removesuffix("/protocol")
+
+    assert list((REPOSITORY / room).glob("test_*.py"))
+
+
+@pytest.mark.parametrize(
+    ("node_id", "repeated"),
+    [
+        ("tests/server/broker/send/test_a.py::test_b[x/y]", True),
+        ("tests/server/proxy/http2/test_a.py::test_b", True),
+        ("tests/remoting/test_a.py::test_b", True),
+        ("tests/remoting/headers/test_a.py::test_b", False),
+        ("tests/server/broker/acl/test_a.py::test_b", False),
+        ("tests/mqclient/test_a.py::test_b", False),
+    ],
+)
+def test_a_room_with_a_kernel_is_repeated_without_it(node_id: str, repeated: bool) -> None:
+    assert runs_pure(node_id) is repeated
 
 
 def test_ci_runs_the_short_and_the_full_tier() -> None:
@@ -99,7 +137,13 @@ def test_what_the_table_names_is_there(where: str, pytestconfig: pytest.Config) 
         ("tests/interop/test_our_client_groups.py::test_b", ["java"], {}, Tier.FULL),
         ("tests/mqspark/test_a.py::test_b", ["spark"], {}, Tier.FULL),
         ("tests/mqspark/test_a.py::test_b", [], {}, Tier.SHORT),
-        ("tests/mqspark/jobs/test_timeline.py::test_b", ["spark"], {}, Tier.SHORT),
+        ("tests/mqspark/jobs/test_timeline.py::test_b", ["spark"], {}, Tier.FULL),
+        (
+            "tests/mqspark/sources/store/test_source.py::test_a_row_a_message_equal_to_what_java_decoded",
+            ["spark"],
+            {},
+            Tier.SHORT,
+        ),
     ],
 )
 def test_tier_of_a_test(

@@ -5,15 +5,18 @@
     soak    what is marked ``soak``: an hour, of which each test has its part (``tests/soak.py``)
 
 Rule: a test is in exactly one tier. `make test-full` runs the short tier and then the full one,
-so that nothing runs twice, with one exception: between the two, `make pure` repeats the tests of
-the short tier below tests/remoting, tests/server and tests/storefmt without compiled kernels (four
-minutes). The short tier keeps a few tests of each kind that is long, so that `make test` has asked
-a real Java client, a real Java broker and Spark, too.
+so that nothing runs twice, with one exception: between the two, `make pure` repeats the short
+tests of some rooms (`runs_pure`) without compiled kernels and on the event loop of asyncio. The
+short tier keeps a test of each kind that is long, so that `make test` has asked a real Java
+client, a real Java broker and Spark as well.
 """
 
 from collections.abc import Collection, Mapping
 from enum import Enum
+from pathlib import PurePosixPath
 from typing import Final, NamedTuple
+
+from storefmt.kernels import KERNELS
 
 SHORT_SEEDS: Final = 2
 """Of a test with an argument ``seed`` so many cases are in the short tier."""
@@ -55,6 +58,25 @@ class Long(NamedTuple):
     mark: str = ""
 
 
+ROOMS_OF_KERNELS: Final = frozenset(
+    "/".join(("tests", *kernel.replace("mqserver.", "server.", 1).split(".")[:-1]))
+    for kernel in KERNELS
+)
+"""The folders that test what has a compiled form."""
+ROOMS_OF_LOOPS: Final = frozenset(
+    {
+        "tests/remoting/aio",
+        "tests/server/broker/ha",
+        "tests/server/broker/replicas",
+        "tests/server/runtime",
+        "tests/server/runtime/access",
+        "tests/server/runtime/program",
+    }
+)
+"""The folders that test the event loop, and protocols of asyncio besides those with kernels."""
+ROOMS_OF_WHOLES: Final = frozenset({"tests/server/broker", "tests/server/store"})
+"""The folders that test a whole broker and a whole store."""
+
 _OFFLINE: Final = "tests/storefmt/offline/"
 _STORE: Final = "tests/server/store/"
 LONG: Final = (
@@ -65,7 +87,10 @@ LONG: Final = (
             "tests/interop/test_allocate_vectors.py",
             "tests/interop/test_java_clients.py::test_batch_arrives_whole_and_in_order",
             "tests/interop/test_java_clients.py::test_orderly_consumers_keep_the_order_of_each_queue",
-            "tests/interop/test_java_clients.py::test_pull_gives_back_what_was_sent_in_order",
+            "tests/interop/test_java_clients.py::"
+            "test_pull_gives_back_what_was_sent_in_order[java-sync-pull]",
+            "tests/interop/test_java_clients.py::"
+            "test_pull_gives_back_what_was_sent_in_order[ours-sync-pull]",
             "tests/interop/test_javabuild.py",
             "tests/interop/test_our_client.py",
             "tests/interop/test_store_continued.py::"
@@ -78,8 +103,6 @@ LONG: Final = (
         where=("tests/",),
         mark="spark",
         short=(
-            "tests/mqspark/jobs/test_timeline.py",
-            "tests/mqspark/sources/live/test_source.py::test_live_rows_equal_the_rows_of_the_store",
             "tests/mqspark/sources/store/test_source.py::test_a_row_a_message_equal_to_what_java_decoded",
         ),
     ),
@@ -124,9 +147,12 @@ LONG: Final = (
     Long(
         "faults at every call of a made-up disk, and cuts at every length",
         where=(
+            "tests/server/broker/files/test_topic_files.py::"
+            "test_power_cut_in_any_save_leaves_the_topics_before_or_after_it",
             "tests/server/broker/delay/test_delivered.py::"
             "test_crash_at_any_call_of_the_disk_delivers_each_message_once",
             f"{_STORE}recovery/test_crash.py::test_full_disk_undoes_the_puts_and_the_next_ones_succeed",
+            f"{_STORE}recovery/test_crash.py::test_nothing_is_acknowledged_after_an_io_error",
             f"{_STORE}recovery/test_crash.py::test_store_without_descriptors_refuses_puts_and_recovers",
             f"{_STORE}recovery/test_crashstates.py",
             f"{_STORE}queues/test_ext_crash.py::test_unit_that_is_there_is_that_of_its_message",
@@ -135,6 +161,9 @@ LONG: Final = (
             f"{_STORE}recovery/test_torn_tails.py",
         ),
         short=(
+            "tests/server/broker/files/test_topic_files.py::"
+            "test_power_cut_in_any_save_leaves_the_topics_before_or_after_it[0]",
+            f"{_STORE}recovery/test_crash.py::test_nothing_is_acknowledged_after_an_io_error[names1-1]",
             f"{_STORE}recovery/test_crashstates.py::"
             "test_every_state_that_a_power_cut_may_leave_keeps_the_promise[0-sync]",
             f"{_STORE}recovery/test_crash.py::test_full_disk_undoes_the_puts_and_the_next_ones_succeed[names0-4]",
@@ -145,11 +174,18 @@ LONG: Final = (
     Long(
         "damage of every kind in stores, and what reads and mends it",
         where=(
+            f"{_OFFLINE}test_tiny_store.py::test_every_bit_of_the_index",
+            f"{_OFFLINE}test_tiny_store.py::test_every_bit_of_the_log",
+            f"{_OFFLINE}test_tiny_store.py::test_every_bit_of_the_queues",
+            f"{_OFFLINE}test_tiny_store.py::test_every_length_of_every_file",
+            f"{_OFFLINE}test_tiny_store.py::test_pages_zeroed_doubled_and_swapped",
             f"{_OFFLINE}verify/test_any_damage.py",
             f"{_OFFLINE}verify/test_bulk.py::test_damaged_stores_give_the_same_report",
             f"{_OFFLINE}verify/test_parallel.py::test_checksums_are_the_same_and_find_the_same",
             f"{_OFFLINE}verify/test_parallel.py::test_pieces_of_damaged_stores_give_the_same_report",
+            f"{_OFFLINE}verify/test_parallel.py::test_processes_give_the_same_report",
             f"{_OFFLINE}repair/test_repair.py::test_a_flipped_bit_that_queues_can_tell_is_turned_back",
+            f"{_OFFLINE}repair/test_repair.py::test_damage_of_whole_files",
             f"{_OFFLINE}repair/test_repair.py::test_every_damaged_store_becomes_a_healthy_one",
             f"{_OFFLINE}repair/test_repair.py::test_generated_damage_of_the_log",
             f"{_OFFLINE}verify/test_seal.py::test_every_flipped_bit_of_a_log_is_found_at_its_byte",
@@ -157,10 +193,52 @@ LONG: Final = (
             "tests/mqspark/sources/store/test_tables.py::"
             "test_damage_does_not_depend_on_splits_and_holes",
         ),
+        short=(
+            f"{_OFFLINE}repair/test_repair.py::test_damage_of_whole_files[random_derived_files]",
+            f"{_OFFLINE}test_tiny_store.py::test_pages_zeroed_doubled_and_swapped[512-13]",
+            f"{_OFFLINE}verify/test_parallel.py::test_processes_give_the_same_report[kinds-lmq]",
+        ),
+    ),
+    Long(
+        "kernels and plain Python beside each other, for any bytes",
+        where=(
+            "tests/server/broker/send/test_any_numbers.py::"
+            "test_numbers_from_their_whole_range_are_taken_as_without_kernels",
+            "tests/server/broker/send/test_send_kernel.py::"
+            "test_a_header_with_any_wrong_bit_is_read_as_without_the_kernel",
+            "tests/server/broker/send/test_send_kernel.py::"
+            "test_the_same_reads_leave_the_same_bytes_with_and_without_the_kernel",
+            "tests/storefmt/arrow/test_columns.py::test_ranges_that_touch_give_every_record_once",
+            "tests/storefmt/arrow/test_columns_kernel.py::"
+            "test_damaged_logs_give_the_same_columns_on_both_ways",
+        ),
+        short=(
+            "tests/server/broker/send/test_any_numbers.py::"
+            "test_numbers_from_their_whole_range_are_taken_as_without_kernels[0-True-True-one_with_any_number]",
+            "tests/server/broker/send/test_send_kernel.py::"
+            "test_a_header_with_any_wrong_bit_is_read_as_without_the_kernel"
+            "[Kind(is_binary=True, is_signed=False)]",
+            "tests/server/broker/send/test_send_kernel.py::"
+            "test_the_same_reads_leave_the_same_bytes_with_and_without_the_kernel"
+            "[Kind(is_binary=True, is_signed=True)-0]",
+            "tests/storefmt/arrow/test_columns.py::"
+            "test_ranges_that_touch_give_every_record_once[compiled-997-v5]",
+            "tests/storefmt/arrow/test_columns.py::"
+            "test_ranges_that_touch_give_every_record_once[pure-997-v5]",
+        ),
+    ),
+    Long(
+        FURTHER_SEEDS,
+        where=("tests/simulation/test_simulation.py::test_every_invariant_holds_in_every_run",),
+        short=("tests/simulation/test_simulation.py::test_every_invariant_holds_in_every_run[0]",),
     ),
     Long(
         "the site, and pages whose commands are run",
         where=(
+            "tests/mqadmin/commands/test_report.py::test_a_real_browser_draws_it_without_a_complaint",
+            "tests/mqadmin/commands/test_store_report.py::"
+            "test_a_real_browser_draws_it_without_a_complaint",
+            "tests/test_howtos.py::test_the_page_of_the_group_prints_what_it_says",
             "tests/test_howtos.py::test_the_page_prints_what_it_says",
             "tests/test_readme.py::test_the_commands_run_from_top_to_bottom",
             "tests/test_site.py",
@@ -168,6 +246,8 @@ LONG: Final = (
             "tests/mqadmin/test_demo.py::test_the_tour_is_recorded",
         ),
         short=(
+            "tests/mqadmin/commands/test_report.py::"
+            "test_a_real_browser_draws_it_without_a_complaint[light]",
             "tests/test_howtos.py::test_the_page_prints_what_it_says[recover-a-broken-store.md]",
         ),
     ),
@@ -175,8 +255,15 @@ LONG: Final = (
         "large stores and clusters",
         where=(
             "tests/mqadmin/commands/test_streaming.py",
+            "tests/server/broker/pop/test_open_pops.py::test_a_million_popped_messages_take_what_is_stated",
+            "tests/server/broker/test_flat_memory.py::"
+            "test_memory_does_not_grow_with_the_number_of_messages",
             "tests/server/broker/test_many_topics.py",
             f"{_STORE}queues/test_scale.py",
+        ),
+        short=(
+            "tests/server/broker/pop/test_open_pops.py::"
+            "test_a_million_popped_messages_take_what_is_stated[by 32]",
         ),
     ),
     Long(
@@ -223,6 +310,16 @@ def place_of(node_id: str, marks: Collection[str], arguments: Mapping[str, objec
     if isinstance(seed, int) and seed >= SHORT_SEEDS:
         return Place(Tier.FULL, FURTHER_SEEDS)
     return Place(Tier.SHORT, "")
+
+
+def runs_pure(node_id: str) -> bool:
+    """Return whether `make pure` repeats a test, if it is in the short tier.
+
+    Everything else gets the same bytes from both forms of a kernel: its room's ``test_*_kernel.py``
+    compares them. A folder counts without those below it.
+    """
+    folder = str(PurePosixPath(node_id.partition("::")[0]).parent)
+    return folder in ROOMS_OF_KERNELS | ROOMS_OF_LOOPS | ROOMS_OF_WHOLES
 
 
 def is_below(node_id: str, places: Collection[str]) -> bool:

@@ -489,7 +489,9 @@ async def _verdict(
         return AclDecision(True, "the broker checks no rules: authorizationEnabled is false")
     user = await admin.get_user(address, subject.partition(":")[2])
     acl = await admin.get_acl(address, subject) if user is not None else None
-    return decide(user, acl, action=action, resource=parse_resource(resource), source_ip=source_ip)
+    return decide(
+        user, acl, actions=(action,), resource=parse_resource(resource), source_ip=source_ip
+    )
 
 
 def _rule_text(rule: PolicyEntryInfo | None) -> str | None:

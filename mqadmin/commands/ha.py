@@ -59,8 +59,9 @@ class HaRow(Row):
 
     ``lag`` is in bytes of commit log behind the master; ``state`` is what our slaves report,
     with DIVERGED for a log that is not its master's, and FENCED for a master that was replaced;
-    ``slaves`` those connected to a master; ``epoch`` when the promotion that it follows was
-    ordered, in ms since 1970, 0 for none. The fields after ``remark`` come from RocketMQ 5 only.
+    ``slaves`` those connected to a master; ``epoch`` that of the master in a group with a
+    controller; elsewhere when the promotion that the broker follows was ordered, in ms since 1970,
+    0 for none. What follows ``remark`` only our brokers and those of RocketMQ 5 say.
     """
 
     cluster: str
@@ -129,7 +130,7 @@ async def _infos(
     infos = {}
 
     async def ask(address: str) -> None:
-        # A broker of 4.9, or of ours, refuses the request; its runtime numbers have to do.
+        # A broker of 4.9 refuses the request.
         with contextlib.suppress(*PASSED_OVER):
             infos[address] = await admin.broker_ha_status(address)
 
@@ -155,7 +156,8 @@ def _row(
         lag=None if is_master or end is None or master_end is None else master_end - end,
         state=numbers.get("haState") or ("FENCED" if numbers.get("haFence") else ""),
         slaves=slaves if is_master else None,
-        epoch=counted.number("haEpoch"),
+        # Promotions have no effect in a group with a controller.
+        epoch=counted.number("masterEpoch" if "masterEpoch" in numbers else "haEpoch"),
         remark=counted.error or next(filter(None, problems), ""),
         in_sync_slaves=info.in_sync_slave_nums if info is not None and info.master else None,
         connections=[] if info is None else list(map(_connection, info.ha_connection_info)),

@@ -15,7 +15,7 @@ from mqclient.client import responses
 from mqclient.errors import BadAnswer
 from remoting import bodies, headers
 from remoting.bodies.base import Body
-from remoting.codes import JavaOnlyCode
+from remoting.codes import LaterCode
 from remoting.command import Command
 from remoting.errors import BadBody
 from remoting.serialize import java_text
@@ -33,7 +33,7 @@ class AuthCalls(AdminCalls):
         """Create a user; needs its name and its password."""
         await self._broker(
             address,
-            JavaOnlyCode.AUTH_CREATE_USER,
+            LaterCode.AUTH_CREATE_USER,
             headers.CreateUser(username=user.username),
             what=f"user {user.username}",
             body=user.encode(),
@@ -43,7 +43,7 @@ class AuthCalls(AdminCalls):
         """Change the fields of a user that are not None."""
         await self._broker(
             address,
-            JavaOnlyCode.AUTH_UPDATE_USER,
+            LaterCode.AUTH_UPDATE_USER,
             headers.UpdateUser(username=user.username),
             what=f"user {user.username}",
             body=user.encode(),
@@ -53,7 +53,7 @@ class AuthCalls(AdminCalls):
         """Delete a user and its rules; that it is unknown is not an error."""
         await self._broker(
             address,
-            JavaOnlyCode.AUTH_DELETE_USER,
+            LaterCode.AUTH_DELETE_USER,
             headers.DeleteUser(username=username),
             what=f"user {username}",
         )
@@ -62,7 +62,7 @@ class AuthCalls(AdminCalls):
         """Return a user with its password, None for an unknown one."""
         answer = await self._broker(
             address,
-            JavaOnlyCode.AUTH_GET_USER,
+            LaterCode.AUTH_GET_USER,
             headers.GetUser(username=username),
             what=f"user {username}",
         )
@@ -71,7 +71,7 @@ class AuthCalls(AdminCalls):
     async def list_users(self, address: str, part: str | None = None) -> list[bodies.UserInfo]:
         """Return all users with their passwords, or those whose names contain ``part``."""
         answer = await self._broker(
-            address, JavaOnlyCode.AUTH_LIST_USER, headers.ListUsers(filter=part), what=_USERS
+            address, LaterCode.AUTH_LIST_USER, headers.ListUsers(filter=part), what=_USERS
         )
         return _listed(answer, bodies.UserInfo, address=address)
 
@@ -79,7 +79,7 @@ class AuthCalls(AdminCalls):
         """Add rules to those of a subject."""
         await self._broker(
             address,
-            JavaOnlyCode.AUTH_CREATE_ACL,
+            LaterCode.AUTH_CREATE_ACL,
             headers.CreateAcl(subject=acl.subject),
             what=f"rules of {acl.subject}",
             body=acl.encode(),
@@ -89,7 +89,7 @@ class AuthCalls(AdminCalls):
         """Add or replace rules of a subject; those for other resources stay."""
         await self._broker(
             address,
-            JavaOnlyCode.AUTH_UPDATE_ACL,
+            LaterCode.AUTH_UPDATE_ACL,
             headers.UpdateAcl(subject=acl.subject),
             what=f"rules of {acl.subject}",
             body=acl.encode(),
@@ -112,7 +112,7 @@ class AuthCalls(AdminCalls):
         """
         await self._broker(
             address,
-            JavaOnlyCode.AUTH_DELETE_ACL,
+            LaterCode.AUTH_DELETE_ACL,
             headers.DeleteAcl(subject=subject, resource=resource, policy_type=policy_type),
             what=f"rules of {subject}",
         )
@@ -125,7 +125,7 @@ class AuthCalls(AdminCalls):
         """
         answer = await self._broker(
             address,
-            JavaOnlyCode.AUTH_GET_ACL,
+            LaterCode.AUTH_GET_ACL,
             headers.GetAcl(subject=subject),
             what=f"rules of {subject}",
         )
@@ -142,7 +142,7 @@ class AuthCalls(AdminCalls):
         """
         answer = await self._broker(
             address,
-            JavaOnlyCode.AUTH_LIST_ACL,
+            LaterCode.AUTH_LIST_ACL,
             headers.ListAcls(subject_filter=subject, resource_filter=resource),
             what="rules",
         )

@@ -98,7 +98,7 @@ class OffsetCalls(AdminCalls):
         the topic.
 
         Args:
-            timestamp_ms: store time, in ms since 1970; ``LATEST_MS`` is behind the last message.
+            timestamp_ms: store time, in ms since 1970; ``LATEST_MS`` is after the last message.
             force: False leaves queues alone that would move forward.
             cpp: True when the members are C++ clients, which need another form of the request.
 

@@ -52,7 +52,7 @@ async def search_offset(client: MQClient, queue: MessageQueue, *, timestamp_ms: 
     """Return the queue offset of the message that was stored nearest to a time.
 
     The broker looks only in the file in which it expects the time, so the result may be the
-    message before or after. For a time behind the last message it is the offset of the last
+    message before or after. For a time after the last message it is the offset of the last
     message, not the max offset.
 
     Args:

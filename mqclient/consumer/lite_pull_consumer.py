@@ -283,7 +283,7 @@ class LitePullConsumer(GroupConsumer):
         await self.seek(queue, await self.min_offset(queue))
 
     async def seek_to_end(self, queue: MessageQueue) -> None:
-        """Continue behind the last message of the queue.
+        """Continue after the last message of the queue.
 
         Raises the same errors as ``seek``.
         """

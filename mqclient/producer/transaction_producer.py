@@ -213,7 +213,7 @@ class TransactionProducer(Producer):
         )
         event.tags, event.keys = message.tags or "", " ".join(message.keys)
         try:
-            await self._tell(address, header, remark, event)
+            await self._send_decision(address, header, remark, event)
         except ClientError as error:
             LOG.warning("%s: %s stays undecided: %s", self.group, header.msg_id, error)
 
@@ -236,9 +236,9 @@ class TransactionProducer(Producer):
         address = await self._publish_routes.address(sent.queue)
         event = EndTransactionEvent(self.group, sent.queue.topic, sent.msg_id, address, state.name)
         event.transaction_id = sent.transaction_id
-        await self._tell(address, header, remark, event)
+        await self._send_decision(address, header, remark, event)
 
-    async def _tell(
+    async def _send_decision(
         self,
         address: str,
         header: EndTransaction,

@@ -40,7 +40,7 @@ class Admission:
     Args:
         connections_max: connections beyond this number are answered with SYSTEM_BUSY.
         per_address_max: the same for the connections of one address; 0 for no such limit.
-        may_connect: tells whether an address may connect; without it everybody may.
+        may_connect: returns whether an address may connect; without it everybody may.
         places: the descriptors that this server shares with others.
     """
 
@@ -58,7 +58,7 @@ class Admission:
         self._places = places or Places()
         self._counts: Counter[str] = Counter()
         self._crowd = 0
-        self._is_told = False
+        self._has_warned = False
 
     def enter(self, ip: str) -> AdmissionResult:
         """Return the verdict on a new connection, and count it unless that is ``OUT``."""
@@ -66,10 +66,10 @@ class Admission:
             LOG.info("%s is not let in, its connection is closed", ip)
             return AdmissionResult.OUT
         if not self._places.reserve():
-            self._tell("%d connections take all descriptors there are for them", self._places.count)
+            self._warn_once("%d connections use all file descriptors", self._places.count)
             return AdmissionResult.OUT
         if not self._is_full(ip):
-            self._is_told = False
+            self._has_warned = False
             self._counts[ip] += 1
             return AdmissionResult.IN
         if self._crowd >= CROWD_MAX:
@@ -93,14 +93,14 @@ class Admission:
         is_crowding = self._per_address_max > 0 and self._counts[ip] >= self._per_address_max
         if total < self._connections_max and not is_crowding:
             return False
-        self._tell(
+        self._warn_once(
             "too many connections (%d), or too many of %s: new ones are answered with SYSTEM_BUSY",
             total,
             ip,
         )
         return True
 
-    def _tell(self, text: str, *values: object) -> None:
-        if not self._is_told:
-            self._is_told = True
+    def _warn_once(self, text: str, *values: object) -> None:
+        if not self._has_warned:
+            self._has_warned = True
             LOG.warning(text, *values)

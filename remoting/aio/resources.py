@@ -2,7 +2,7 @@
 
     Places   descriptors for connections; when none is left, a new connection is closed at once
     Budget   bytes of unfinished frames, of answers that a peer has not read, and of what is
-             kept for a connection (``ServerConn.keep``); when it is used up, connections are
+             kept for a connection (``ServerConn.count_held``); when it is used up, connections are
              closed, first those that hold most of the address that holds most
     Turns    the time of the event loop; what does not fit into a turn waits for the next one
     Starts   TLS handshakes and gRPC calls, a few of which start in a turn

@@ -91,7 +91,7 @@ class ServerConn(Link):
         self._is_queued = False
         """Whether the turns know that frames wait."""
         self._bad: BadFrame | None = None
-        """Why the connection ends behind the frames that wait."""
+        """Why the connection ends after the frames that wait."""
         self._budget = server.resources.budget
         self._is_charged = False
         self.first_byte: FirstByte | None = None
@@ -156,7 +156,7 @@ class ServerConn(Link):
         """The bytes in memory for this peer: its unfinished frame, its unread answers, …"""
         return self.waiting_size + self._put_off_size + self.unsent_size + self._kept_size
 
-    def keep(self, size: int) -> None:
+    def count_held(self, size: int) -> None:
         """Count ``size`` bytes more (or, if negative, less) that the owner keeps for this peer."""
         self._kept_size += size
         self._charge()
@@ -335,7 +335,7 @@ class RemotingServer:
         write_buffer_max: the bytes that a peer may leave unread before its connection is closed.
         connections_max: connections beyond this number are answered with SYSTEM_BUSY and closed.
         per_address_max: the same for the connections of one address; 0 for no such limit.
-        may_connect: tells whether an address may connect; without it everybody may.
+        may_connect: returns whether an address may connect; without it everybody may.
         backlog: the connections that may wait until they are accepted.
         tls: how TLS connections and plain ones are treated.
         handshake_s: a TLS handshake that takes longer closes its connection.
@@ -366,7 +366,7 @@ class RemotingServer:
         self.handshake_s = handshake_s
         self.resources = resources or Resources()
         self._idle_s = idle_s
-        self._listener = Listener(self._take, backlog=backlog)
+        self._listener = Listener(self._accept, backlog=backlog)
         self._partial_frame_s = partial_frame_s
         self._admission = Admission(
             connections_max=connections_max,
@@ -423,7 +423,7 @@ class RemotingServer:
         await asyncio.gather(*self.openings, return_exceptions=True)
         self._emptied = None
 
-    def _take(self, sock: socket.socket, peer: tuple[str, int]) -> None:
+    def _accept(self, sock: socket.socket, peer: tuple[str, int]) -> None:
         """Accept a new connection, or close it if the verdict is ``OUT``."""
         ip = _plain_ip(peer[0])
         verdict = self._admission.enter(ip)

@@ -60,7 +60,7 @@ class Starts:
         self._start_some()
         return True
 
-    def take(self) -> bool:
+    def may_start(self) -> bool:
         """Count work that starts now; return False if others have to start before."""
         if self._waiting or not self._left_count:
             return False
@@ -104,7 +104,7 @@ class Pieces:
 
     async def turn(self, ip: str) -> None:
         """Wait until a piece of work for the address ``ip`` may begin."""
-        if self._starts.take():
+        if self._starts.may_start():
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 

@@ -84,7 +84,7 @@ class EpochEntry(Body):
     epoch: int = 0
     start_offset: int = 0
     end_offset: int = (1 << 63) - 1
-    """The log offset behind its last byte; 2**63 - 1 while the part still grows."""
+    """The log offset after its last byte; 2**63 - 1 while the part still grows."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -19,7 +19,7 @@ from remoting.errors import BadBody
 from remoting.header import key
 
 BITS_MAX: Final = 4_096
-"""Queue offsets from the first to the last message of one pop; a filter passes over some."""
+"""Queue offsets from the first to the last message of one pop; a filter skips some."""
 
 
 class MessageRequestMode(Enum):

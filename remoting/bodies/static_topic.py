@@ -31,7 +31,7 @@ class LogicQueueMappingItem(Body):
     start_offset: int = 0
     """The queue offset at which it begins; always 0."""
     end_offset: int = -1
-    """The queue offset behind its end; -1 while it is open."""
+    """The queue offset after its end; -1 while it is open."""
     time_of_start: int = -1
     time_of_end: int = -1
 

@@ -37,7 +37,7 @@ class OffsetWrapper(Body):
     last_timestamp: int = 0
     """The store time of the last consumed message, in ms since 1970; 0 when it is deleted."""
     pull_offset: int | None = None
-    """The offset behind the last message that was pulled; only brokers of RocketMQ 5 tell it, and
+    """The offset after the last message that was pulled; only brokers of RocketMQ 5 tell it, and
     ours where messages are popped and not acknowledged."""
 
     @property

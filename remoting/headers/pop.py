@@ -26,7 +26,7 @@ class PopMessage(Rpc):
     born_time: Int64 = 0
     """When the client made the request, in ms since 1970."""
     init_mode: Int32 = 0
-    """Where a group without an offset starts: 0 at the first message, 1 behind the last one."""
+    """Where a group without an offset starts: 0 at the first message, 1 after the last one."""
     exp_type: str | None = None
     """TAG or SQL92; None means TAG."""
     exp: str | None = None

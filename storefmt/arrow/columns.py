@@ -252,7 +252,7 @@ class _Listeners(NamedTuple):
 
 
 class _FileScan:
-    """One pass over a range of one file, window by window, in one buffer.
+    """One skip a range of one file, window by window, in one buffer.
 
     A batch has at most ``rows_max`` rows and ``bytes_max`` bytes of records, or one record.
     """
@@ -312,7 +312,7 @@ class _FileScan:
     def _add_window(self, starts: "array[int]", behind: int, pos: int) -> Generator[Any, None, int]:
         """Add the records of the window at ``pos``; return how many are whole.
 
-        Whole records that say that they lie elsewhere are damage, and are passed over here.
+        Whole records that say that they lie elsewhere are damage, and are skipped here.
         """
         added_count = 0
         while True:

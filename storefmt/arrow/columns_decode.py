@@ -33,7 +33,7 @@ class Records:
     """``count`` good records of one buffer; a bad one cuts off itself and what follows.
 
     Args:
-        data: the buffer, with ``PAD_SIZE`` bytes to spare behind the last record.
+        data: the buffer, with ``PAD_SIZE`` bytes to spare after the last record.
         starts: where records start, as ``scan.scan_log`` found them.
         at: the log offset of the first byte of the buffer, where records must lie as they say;
             None if they may say anything.

@@ -41,7 +41,7 @@ class PlainColumns:
         """Take the records that start there; return how many are good, before one is not.
 
         Args:
-            data: with ``PAD_SIZE`` bytes to spare behind the last record.
+            data: with ``PAD_SIZE`` bytes to spare after the last record.
             at: the log offset of the first byte of ``data``, where records must lie as they say;
                 None if they may say anything.
         """

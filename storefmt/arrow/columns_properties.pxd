@@ -31,7 +31,7 @@ cdef struct Pair:
 
 
 cdef struct Name:
-    # With the separator behind it; ``size`` counts it as well.
+    # With the separator after it; ``size`` counts it as well.
     uint8_t text[NAME_KEPT_MAX + 1]
     int64_t size
     int role

@@ -131,7 +131,7 @@ cdef class Pairs:
         return 0
 
     cdef int keep(self, Pair *pair) except -1:
-        """Count the pair that lies behind the others, or give its value to one of that name."""
+        """Count the pair that lies after the others, or give its value to one of that name."""
         cdef int64_t number
         cdef const Part *name
         if self.count < NAMES_COMPARED:
@@ -245,7 +245,7 @@ cdef int64_t tag_hash(const Part *tag) except? -1:
 
 
 cdef bint is_text(Part part) except -1:
-    """Tell whether the bytes are UTF-8."""
+    """Return whether the bytes are UTF-8."""
     if is_ascii(part):
         return True
     try:

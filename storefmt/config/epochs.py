@@ -34,7 +34,7 @@ class Epochs(NamedTuple):
 
 
 def is_believable(epoch: int, now_ms: int) -> bool:
-    """Tell whether an epoch may have been given by now; clocks may differ by a day."""
+    """Return whether an epoch may have been given by now; clocks may differ by a day."""
     return 0 <= epoch <= min(now_ms + AHEAD_MS_MAX, EPOCH_MAX)
 
 

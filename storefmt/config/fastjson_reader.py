@@ -85,7 +85,7 @@ def excerpt(text: str) -> str:
 
 
 class _Reader:
-    """One pass over a text; ``pos`` is always at the next unread character."""
+    """One skip a text; ``pos`` is always at the next unread character."""
 
     def __init__(self, text: str) -> None:
         self._text = text

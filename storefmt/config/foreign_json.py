@@ -28,12 +28,12 @@ def read_json(text: str | bytes) -> Any:
 
 
 def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
         names = [name for name, _ in pairs]
-        double = next(name for name in found if names.count(name) > 1)
+        double = next(name for name in fields if names.count(name) > 1)
         raise ValueError(f"{double[:40]!r} is there twice in one object")
-    return found
+    return fields
 
 
 def _finite(text: str) -> float:

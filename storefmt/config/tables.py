@@ -459,7 +459,7 @@ class DelayOffsets(_StateFile):
     extra: Mapping[Key, Json] = field(default_factory=dict)
     log_offset: int | None = field(default=None, compare=False)
     """Every message that ``offsets`` counts as delivered lies below this offset of the commit
-    log, and every later delivery lies at or behind it; None where the file does not say so.
+    log, and every later delivery lies at or after it; None where the file does not say so.
     The real broker ignores this entry and leaves it out when it writes the file."""
 
     @classmethod

@@ -3,7 +3,7 @@
     "attributes": {"message.type": "FIFO"}       in topics.json, and where topics are listed
     +message.type=FIFO,-reserve.time             in a request: sets the first, removes the second
 
-A broker of 4.9 passes over the key when it reads topics.json or a list of topics, and loses it when
+A broker of 4.9 skips the key when it reads topics.json or a list of topics, and loses it when
 it writes the file. Of the attributes of 5.4.0, ours has ``message.type``, which is for people and
 for the proxy: a broker takes every message, whatever the type of its topic.
 

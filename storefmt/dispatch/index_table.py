@@ -97,12 +97,12 @@ class IndexTable:
 
     @property
     def is_full(self) -> bool:
-        """Tell whether the next key needs a new file."""
+        """Return whether the next key needs a new file."""
         return self.entry_count >= self.entry_count_max
 
     @property
     def is_written(self) -> bool:
-        """Tell whether nothing is only in memory."""
+        """Return whether nothing is only in memory."""
         return not self._fresh and 1 not in self._dirty
 
     @property

@@ -25,7 +25,7 @@ def file_parts(pos: int, size: int, *, file_size: int) -> Iterator[tuple[int, in
 
 
 def is_history(entry: CqEntry, log_min: int) -> bool:
-    """Tell whether an old entry is a filler or points before the first byte of the log."""
+    """Return whether an old entry is a filler or points before the first byte of the log."""
     if entry.size == FILLER_SIZE:
         return entry.is_filler
     return entry.size > 0 and 0 <= entry.log_offset < log_min
@@ -41,7 +41,7 @@ def keep_ext_addresses(
     Args:
         new: entries with plain tags codes.
         old: number of an entry in ``new``, and the old entry in its place.
-        may_stay: tells whether an address may replace a tags code.
+        may_stay: returns whether an address may replace a tags code.
     """
     for number, was in old:
         if is_ext_address(was[2]):

@@ -35,14 +35,14 @@ IsOldEntry = Callable[[int], bool]
 
 
 def fits_log(queue_offset: int, log_offset: int) -> bool:
-    """Tell whether as many records as ``queue_offset`` says fit into the log before a record."""
+    """Return whether as many records as ``queue_offset`` says fit into the log before a record."""
     return 0 <= queue_offset * RECORD_SIZE_MIN <= log_offset + RECORD_SIZE_MIN
 
 
 def is_plausible(
     claim: Claim, is_old_entry: IsOldEntry, *, expected: int | None, lost_size: int, is_late: bool
 ) -> bool:
-    """Tell whether a claim out of order is believed at once.
+    """Return whether a claim out of order is believed at once.
 
     Args:
         claim: the record.
@@ -65,7 +65,7 @@ def is_plausible(
 def is_copy_believed(
     claim: Claim, is_old_entry: IsOldEntry, *, expected: int | None, makes_copies: bool
 ) -> bool:
-    """Tell whether a further entry, in the queue of a multi-dispatch, may be believed at all.
+    """Return whether a further entry, in the queue of a multi-dispatch, may be believed at all.
 
     A broker without multi-dispatch stores what a producer says in INNER_MULTI_QUEUE_OFFSET and
     makes no entry, and 4.9.7 with multi-dispatch stores it for the messages of a batch. So such

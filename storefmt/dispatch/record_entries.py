@@ -60,12 +60,12 @@ _COPY_SEPARATOR: Final = ","
 
 
 def is_queued(sys_flag: int) -> bool:
-    """Tell whether a record gets an entry in its queue: all except half and rollback do."""
+    """Return whether a record gets an entry in its queue: all except half and rollback do."""
     return sys_flag & TRANSACTION_MASK in (0, TRANSACTION_COMMIT)
 
 
 def is_indexed(sys_flag: int) -> bool:
-    """Tell whether the keys of a record are added to the index: all except rollback are."""
+    """Return whether the keys of a record are added to the index: all except rollback are."""
     return sys_flag & TRANSACTION_MASK != TRANSACTION_ROLLBACK
 
 
@@ -113,7 +113,7 @@ def copy_offsets(properties: bytes) -> dict[str, int]:
 
 
 def _is_offset(text: str) -> bool:
-    # Longer numbers are no Java long, and Python refuses those of thousands of digits.
+    # Longer numbers do not fit a Java long, and Python refuses those of thousands of digits.
     return len(text) <= _OFFSET_DIGITS_MAX and text.isascii() and text.isdigit()
 
 

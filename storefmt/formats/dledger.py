@@ -13,7 +13,7 @@ entry, so readers of those files need to know nothing about entries. Each entry 
 record; each message of a batch gets an entry. Neither CRC of an entry is ever computed (both are
 0); the CRC of the record protects its body. A blank begins with its magic (-1), while a blank of
 the commit log begins with its size. A broker that was switched to DLedger keeps its older files
-in ``commitlog/``, and the Raft log continues behind them.
+in ``commitlog/``, and the Raft log continues after them.
 
 Source: dledger/entry/DLedgerEntryCoder.java, store/file/MmapFileList.java#preAppend,
 store/file/DLedgerMmapFileStore.java#recover, #appendAsLeader (DLedger 0.3.1.2);
@@ -161,7 +161,7 @@ def walk_entries(
 
     Raises:
         RecordDamaged: an entry is damaged, or says that it lies elsewhere; ``pos`` is its
-            position in the file. Nothing behind it is looked at, as in Java.
+            position in the file. Nothing after it is looked at, as in Java.
     """
     pos = 0
     while pos < size:

@@ -156,7 +156,7 @@ class Record(NamedTuple):
 
 
 DecodeGood = Callable[[bytes, bool], tuple[list[Record], int]]
-"""Takes bytes and whether to check CRCs; returns the first records and the position behind them.
+"""Takes bytes and whether to check CRCs; returns the first records and the position after them.
 It may stop before any record, and stops before a damaged one."""
 
 
@@ -264,7 +264,7 @@ def _unfit(topic: bytes, properties_size: int, hosts: tuple[int, int], error: Ex
 def decode_record(
     data: bytes | memoryview, pos: int = 0, *, check_crc: bool = True, shift: int = 0
 ) -> Record:
-    """Return the record that starts at ``pos``; the bytes behind it are ignored.
+    """Return the record that starts at ``pos``; the bytes after it are ignored.
 
     Args:
         data: any bytes; the record must lie wholly within them.

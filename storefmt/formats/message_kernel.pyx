@@ -116,7 +116,7 @@ cdef class _Decoder:
 
 
 def decode_compiled(bytes data, bint check_crc):
-    """Return the good records at the beginning of ``data``, and the position behind them."""
+    """Return the good records at the beginning of ``data``, and the position after them."""
     cdef const uint8_t *start = <const uint8_t *> PyBytes_AS_STRING(data)
     cdef int64_t pos = 0, end = PyBytes_GET_SIZE(data)
     cdef _Decoder decoder = _Decoder()

@@ -15,7 +15,7 @@ from storefmt.formats.big_endian cimport i32, u32
 
 
 cdef enum:
-    # Where the fields lie; those behind the producer's host move with its size.
+    # Where the fields lie; those after the producer's host move with its size.
     MAGIC_POS = 4
     CRC_POS = 8
     QUEUE_ID_POS = 12
@@ -29,7 +29,7 @@ cdef enum:
 
 cdef enum:
     HEAD_SIZE = 88
-    # The two small lengths behind the body.
+    # The two small lengths after the body.
     TAIL_SIZE_MIN = 3
     RECORD_SIZE_MIN = 91
     HOST_V4_SIZE = 8

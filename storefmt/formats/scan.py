@@ -4,7 +4,7 @@
     | record | record | 0 0 0 0 0 …  |     the newest file: ``End``
     | record | damage | record …     |     ``Damage`` says what and how much was skipped
 
-Rule: a damaged record does not hide the records behind it. Where only its CRC or a text is wrong,
+Rule: a damaged record does not hide the records after it. Where only its CRC or a text is wrong,
 its size is still right and the next record follows at once. Otherwise the scan searches for the
 next magic whose record says that it lies exactly there (``log_offset`` = base + position). A
 reader that starts in the middle of a file uses the same search. (Only a body that contains a
@@ -63,7 +63,7 @@ Read = Callable[[int, int], bytes]
 """Takes a position and a size in a file; gives fewer bytes only at the end of the file."""
 # Named as text: an array type takes no parameter before Python 3.12.
 RecordStarts: TypeAlias = "tuple[array[int], int]"
-"""Where records start, and the position behind the last of them."""
+"""Where records start, and the position after the last of them."""
 Scan = Callable[[memoryview, int, int, bool], RecordStarts]
 
 
@@ -103,7 +103,7 @@ def scan_log(
         check_crc: stop before a record whose body does not fit its CRC (or its size) as well.
 
     Returns:
-        The starts as 64-bit numbers, and the position behind the last of these records:
+        The starts as 64-bit numbers, and the position after the last of these records:
         there is no good record, or one that does not end before ``end``. What else is in
         the records was not checked.
 
@@ -166,11 +166,11 @@ def next_start(
     end: int,
     data_after: Callable[[int], int] = lambda pos: pos,
 ) -> int | None:
-    """Return where the first record at or behind ``pos`` starts, None for none before ``end``.
+    """Return where the first record at or after ``pos`` starts, None for none before ``end``.
 
     Args:
         base: log offset (bytes) of the file's first byte, as its records say it.
-        data_after: may jump over a hole of a sparse file, to the first byte behind it.
+        data_after: may jump over a hole of a sparse file, to the first byte after it.
     """
     while pos < end:
         pos = data_after(pos)
@@ -323,7 +323,7 @@ class LogFile:
         return filled_size
 
     def data_after(self, pos: int) -> int:
-        """Return the first position at or behind ``pos`` that lies in no hole of the file.
+        """Return the first position at or after ``pos`` that lies in no hole of the file.
 
         The result is up to 4 bytes earlier, since a hole may hold the zeros in front of a record's
         size.
@@ -337,7 +337,7 @@ class LogFile:
             return self.size
 
     def data_end(self) -> int:
-        """Return the position behind which only a hole is left; 0 if there is nothing else."""
+        """Return the position after which only a hole is left; 0 if there is nothing else."""
         end = pos = 0
         while self._remote is None and pos < self.size:
             try:
@@ -376,7 +376,7 @@ def _resume(
     size: int,
     data_after: Callable[[int], int],
 ) -> int:
-    """Return where to go on behind the damage at ``pos``; ``size`` for nowhere."""
+    """Return where to go on after the damage at ``pos``; ``size`` for nowhere."""
     if error.kind in SIZE_HOLDS:
         return pos + int.from_bytes(read(pos, MAGIC_POS), "big", signed=True)
     start = next_start(read, pos + 1, base=base, end=size, data_after=data_after)

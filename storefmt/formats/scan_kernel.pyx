@@ -49,7 +49,7 @@ cdef class BodyCrc:
         return crc & CRC_MASK
 
     cdef bint is_good(self, const RecordParts *parts) except -1:
-        """Tell whether the body fits its CRC; an empty one has none to fit, as in Java."""
+        """Return whether the body fits its CRC; an empty one has none to fit, as in Java."""
         if parts.body.size == 0:
             return True
         return self.crc_of(parts.body.at, parts.body.size) == u32(parts.head + CRC_POS)

@@ -17,7 +17,7 @@ of the whole log, not of a file. A unit with 2 in its magic is due later than th
 enqueued again; one with 4 removes another message of its slot, so ``message_count`` may be less
 than the length of the chain, even 0.
 
-Our broker adds to the checkpoint, behind the fields of 5.x, from which log offset on the log may
+Our broker adds to the checkpoint, after the fields of 5.x, from which log offset on the log may
 have deliveries that the checkpoint does not count. A sum over all fields tells whether that is
 still valid: a broker of 5.x writes its own fields only, and then the sum is wrong.
 
@@ -164,12 +164,12 @@ def delivered_log_offset(data: bytes) -> int | None:
     """Return the log offset that ``encode`` was given, None if a 5.x broker wrote the file."""
     if len(data) < _CHECKPOINT.size + _OWN.size:
         return None
-    log_offset, found = _OWN.unpack_from(data, _CHECKPOINT.size)
-    return log_offset if found == _sum(data[: _CHECKPOINT.size], log_offset) else None
+    log_offset, checksum = _OWN.unpack_from(data, _CHECKPOINT.size)
+    return log_offset if checksum == _sum(data[: _CHECKPOINT.size], log_offset) else None
 
 
 def has_wrong_sum(data: bytes) -> bool:
-    """Tell whether a file that ``encode`` wrote was changed since: by damage, or by a 5.x broker.
+    """Return whether a file that ``encode`` wrote was changed since: by damage, or by a 5.x broker.
 
     A 5.x broker leaves what follows its fields as it was: zeros in a file of its own.
     """

@@ -101,7 +101,7 @@ def take(data: bytes, *, is_signed: bool) -> Taken | None:
         store_host=STORE_HOST,
     )
     conn = SimpleNamespace(peer_host=PEER_HOST, peer=("127.0.0.1", 5), frame_count=0)
-    found.pos = made.take(conn, data, NOW_MS)  # type: ignore[arg-type]
+    found.pos = made.store_sends(conn, data, NOW_MS)  # type: ignore[arg-type]
     found.frame_count = conn.frame_count
     assert log.end == sum(map(len, found.parts))
     return found

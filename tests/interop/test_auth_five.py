@@ -15,7 +15,7 @@ from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
 from mqclient.errors import BrokerRefused, ClientError
 from remoting import bodies, headers
-from remoting.codes import JavaOnlyCode, RequestCode, ResponseCode
+from remoting.codes import LaterCode, RequestCode, ResponseCode
 from remoting.policies import decide, parse_resource
 from tests.interop.kit.java_build import JAVA_FIVE, class_path, need_java
 from tests.interop.kit.our_clients import await_registered
@@ -200,7 +200,7 @@ REQUESTS = {
         RequestCode.DELETE_SUBSCRIPTIONGROUP,
         headers.DeleteSubscriptionGroup(group_name="billing"),
     ),
-    ("Get", "Cluster:TestCluster"): (JavaOnlyCode.AUTH_LIST_USER, headers.ListUsers()),
+    ("Get", "Cluster:TestCluster"): (LaterCode.AUTH_LIST_USER, headers.ListUsers()),
 }
 """Requests that need one action on one resource."""
 
@@ -261,7 +261,7 @@ def test_a_decision_is_that_of_the_broker(
         (action, resource): decide(
             user,
             acl_of(rules),
-            action=action,
+            actions=(action,),
             resource=parse_resource(resource),
             source_ip="127.0.0.1",
         ).is_allowed

@@ -6,7 +6,7 @@ import pytest
 from mqspark.errors import BadOption
 from mqspark.schemas import LIVE
 from mqspark.sources.live.plan import Range
-from mqspark.sources.live.queues import ask, batch_tasks
+from mqspark.sources.live.queues import ask_brokers, batch_tasks
 from mqspark.sources.live.read import read_ranges
 from mqspark.sources.store.log_tables import plan_log, read_log
 from mqspark.sources.store.reading import ReadOptions
@@ -26,7 +26,7 @@ def test_rows_are_those_of_the_store(servers: Servers) -> None:
     asked = live(namesrv, subscribe=topic, columns=",".join(COLUMNS), minPartitions="5")
 
     found = pa.Table.from_batches(
-        [b for task in ask(asked, batch_tasks) for b in read_ranges(asked, task)],
+        [b for task in ask_brokers(asked, batch_tasks) for b in read_ranges(asked, task)],
         schema=pa.schema([LIVE.field(name) for name in COLUMNS]),
     )
 
@@ -47,7 +47,7 @@ def test_edges_and_filters_mean_the_same_on_both(servers: Servers) -> None:
 
     def rows(**options: str) -> list[dict]:
         asked = live(namesrv, subscribe=topic, columns=columns, **options)
-        batches = [b for task in ask(asked, batch_tasks) for b in read_ranges(asked, task)]
+        batches = [b for task in ask_brokers(asked, batch_tasks) for b in read_ranges(asked, task)]
         return [row for batch in batches for row in batch.to_pylist()]
 
     every = rows()
@@ -71,9 +71,9 @@ def test_a_filter_that_the_broker_cannot_read_is_an_error(servers: Servers) -> N
     wrong = live(namesrv, subscribe=topic, filterExpression="colour >>> 3", filterType="SQL92")
 
     with pytest.raises(BadOption, match=r"filterExpression is 'colour >>> 3', which .* refuses"):
-        ask(wrong, batch_tasks)
+        ask_brokers(wrong, batch_tasks)
     # In a pull both brokers ignore it, which is why it is asked about before.
-    tasks = ask(wrong._replace(filter="*", filter_kind="TAG"), batch_tasks)
+    tasks = ask_brokers(wrong._replace(filter="*", filter_kind="TAG"), batch_tasks)
     rows = [batch for task in tasks for batch in read_ranges(wrong, task)]
     assert sum(batch.num_rows for batch in rows) == 5
 

@@ -1,6 +1,6 @@
-"""A group of one broker of ours and one of 5.4.0, through switches between the two.
+"""A group of one broker of ours and one of RocketMQ 5, through switches between the two.
 
-namesrv, controller (ours, or both of 5.4.0) ── broker of ours, broker of 5.4.0, one group
+namesrv, controller (ours, or both Java's) ── broker of ours, broker of Java, one group
 
     elect   an operator names the other one; the former master follows in its process
     kill    the master is killed, the other one is elected, and the killed one starts again
@@ -27,6 +27,7 @@ from remoting.codes import LaterCode
 from remoting.command import Command
 from remoting.errors import RemotingError
 from remoting.headers import ElectMaster
+from tests.interop.kit.java_build import jars_of, need_java
 from tests.interop.kit.our_clients import read_topic
 from tests.interop.kit.servers import Broker, Controller, JavaSide, Namesrv, OurSide, Side
 from tests.ports import free_ports
@@ -102,7 +103,7 @@ def settings_of(controller: str) -> dict[str, str]:
 
 @contextlib.contextmanager
 def running_group(
-    controller_side: Side, five: JavaSide, our_side: OurSide, directory: Path
+    controller_side: Side, java: JavaSide, our_side: OurSide, directory: Path
 ) -> Iterator[MixedGroup]:
     """Run a group whose controller is of one side."""
     with ExitStack() as stack:
@@ -119,13 +120,13 @@ def running_group(
                 "controllerDLegerSelfId": "n0",
                 "controllerStorePath": str(directory / "controller"),
             }
-            namesrv = stack.enter_context(Namesrv(five, settings=keys))
+            namesrv = stack.enter_context(Namesrv(java, settings=keys))
         brokers = [
             Broker(
                 side, store=directory / f"store-{side.name}", namesrv=namesrv.address,
                 settings=settings_of(controller),
             )
-            for side in (our_side, five)
+            for side in (our_side, java)
         ]  # fmt: skip
         group = MixedGroup(namesrv.address, controller, brokers)
         stack.callback(lambda: [broker.kill() for broker in group.brokers])
@@ -179,8 +180,12 @@ def restarted(broker: Broker, group: MixedGroup) -> Broker:
 
 
 async def log_ends(group: MixedGroup) -> list[int]:
-    async with MQClient(group.namesrv, timeout_s=10) as client:
-        numbers = [await Admin(client).broker_runtime(one) for one in group.addresses]
+    """Return where the log of each broker ends; differing numbers while one does not answer."""
+    try:
+        async with MQClient(group.namesrv, timeout_s=10) as client:
+            numbers = [await Admin(client).broker_runtime(one) for one in group.addresses]
+    except ClientError:
+        return [-1, -2]
     return [int(one["commitLogMaxOffset"]) for one in numbers]
 
 
@@ -190,9 +195,20 @@ def log_bytes(store: Path, end: int) -> bytes:
     return b"".join(file.read_bytes() for file in files)[:end]
 
 
-@pytest.mark.parametrize("controller", ["our controller", "controller of 5.4.0"])
+@pytest.fixture(params=["5.4.0", pytest.param("5.3.3", marks=pytest.mark.soak)])
+def java(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> JavaSide:
+    """Return how servers of one version of RocketMQ 5 are run."""
+    version: str = request.param
+    if version == "5.4.0":
+        five: JavaSide = request.getfixturevalue("five")
+        return five
+    need_java()
+    return JavaSide(tmp_path_factory.mktemp("java"), jars_of(version))
+
+
+@pytest.mark.parametrize("controller", ["our controller", "controller of Java"])
 def test_logs_are_equal_after_five_switches_between_ours_and_java(
-    controller: str, five: JavaSide, our_side: OurSide, tmp_path: Path
+    controller: str, java: JavaSide, our_side: OurSide, tmp_path: Path
 ) -> None:
     async def play(group: MixedGroup) -> tuple[set[bytes], set[bytes], list[int], list[list[int]]]:
         acknowledged: list[bytes] = []
@@ -216,8 +232,8 @@ def test_logs_are_equal_after_five_switches_between_ours_and_java(
             messages = await read_topic(client, TOPIC, len(acknowledged))
         return set(acknowledged), {one.body for one in messages}, ends, epochs
 
-    side: Side = our_side if controller == "our controller" else five
-    with running_group(side, five, our_side, tmp_path) as group:
+    side: Side = our_side if controller == "our controller" else java
+    with running_group(side, java, our_side, tmp_path) as group:
         acknowledged, bodies, ends, epochs = asyncio.run(play(group))
         logs = [log_bytes(broker.store, ends[0]) for broker in group.brokers]
 

@@ -52,6 +52,27 @@ Names of 4.9.7 have further options in the tool of 5.4.0. Ours takes each, or sa
 """
 
 
+SERVERS = """
+## What our servers take of 5.x
+
+A broker of ours answers a request code of 5.x that is not in this list like one of 4.9.7: with
+code 3.
+
+| 5.x | in our broker |
+| --- | --- |
+| pop consumption, timer messages, recall, brokers in a group with a controller | served |
+| users and rules of ACL 2.0 (3001 to 3010) | served with `authenticationEnabled`, with the codes, \
+remarks and decisions of 5.4.0 (`tests/interop/test_auth_beside_five.py`); they are in \
+`config/authUsers.json` instead of RocksDB, and `aclStrict` asks for more: \
+[security](security.md#a-broker-with-acl-20-authenticationenabledtrue) |
+| strategies and providers of ACL 2.0 that are classes of one's own | an error at the start |
+| rules for `mqproxy` | not yet; its accounts are those of 4.9. A broker with `grpcServerPort` \
+checks gRPC clients by its rules |
+| static topics, cold-data flow control, RocksDB stores, `switchTimerEngine` | code 3; a store \
+with RocksDB is read by the tools |
+"""
+
+
 @pytest.fixture(scope="module")
 def scene(
     toolbox: Toolbox, java_side: JavaSide, tmp_path_factory: pytest.TempPathFactory
@@ -258,7 +279,7 @@ def page_of(four: set[str], five: set[str]) -> str:
     names = sorted(four | five, key=str.lower)
     rows = [row_of(name, five) for name in names]
     options = sorted(newer_options(four), key=lambda row: row[0].lower())
-    return HEAD + _table(rows) + OPTIONS_HEAD + _table(options)
+    return HEAD + _table(rows) + OPTIONS_HEAD + _table(options) + SERVERS
 
 
 def _table(rows: Iterable[tuple[str, ...]]) -> str:

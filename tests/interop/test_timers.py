@@ -129,7 +129,12 @@ def test_the_other_broker_delivers_what_waits(
             side,
             store=tmp_path / "store",
             namesrv=our_namesrv.address,
-            settings={"brokerName": "timed", "mappedFileSizeTimerLog": "100000"},
+            settings={
+                "brokerName": "timed",
+                "mappedFileSizeTimerLog": "100000",
+                # What a kill leaves must be that of a broker as it is.
+                "timerFlushIntervalMs": "1000",
+            },
         ).await_ready()
 
     broker = start(sides[0])

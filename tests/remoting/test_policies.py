@@ -55,7 +55,7 @@ def test_the_narrowest_rule_that_matches_decides(
     verdict = decide(
         ALICE,
         acl(*rules),
-        action="Pub",
+        actions=("Pub",),
         resource=parse_resource("Topic:orders"),
         source_ip="127.0.0.1",
     )
@@ -67,7 +67,7 @@ def test_a_default_rule_counts_where_no_custom_rule_matches() -> None:
     rules = acl("Allow Pub Topic:bills", default=("Deny Pub Topic:bills", "Allow Pub Topic:*"))
 
     verdicts = [
-        decide(ALICE, rules, action="Pub", resource=parse_resource(topic))
+        decide(ALICE, rules, actions=("Pub",), resource=parse_resource(topic))
         for topic in ("Topic:bills", "Topic:orders")
     ]
 
@@ -87,7 +87,7 @@ def test_a_default_rule_counts_where_no_custom_rule_matches() -> None:
 def test_without_a_rule_the_user_decides(
     user: UserInfo | None, is_allowed: bool, reason: str
 ) -> None:
-    verdict = decide(user, None, action="Get", resource=parse_resource("Cluster:c"))
+    verdict = decide(user, None, actions=("Get",), resource=parse_resource("Cluster:c"))
 
     assert (verdict.is_allowed, reason in verdict.reason) == (is_allowed, True)
 
@@ -97,7 +97,7 @@ def test_any_action_is_met_by_every_rule_with_actions() -> None:
     rules.policies[0].entries.append(PolicyEntryInfo(resource="Topic:bills", decision="Allow"))
 
     verdicts = [
-        decide(ALICE, rules, action="Any", resource=parse_resource(topic))
+        decide(ALICE, rules, actions=("Any",), resource=parse_resource(topic))
         for topic in ("Topic:orders", "Topic:bills")
     ]
 

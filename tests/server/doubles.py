@@ -36,7 +36,7 @@ class FakeConn:
         self.sent: list[Command] = []
         self.kept_size = 0
 
-    def keep(self, size: int) -> None:
+    def count_held(self, size: int) -> None:
         self.kept_size += size
 
     def send(self, data: bytes) -> None:

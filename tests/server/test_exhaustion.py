@@ -140,7 +140,7 @@ def test_a_broker_without_descriptors_serves_on_recovers_and_stops(
 
     assert set(codes) == {0}
     assert not [line for line in log if "Traceback" in line or " ERROR " in line]
-    refusals = [line for line in log if "take all descriptors there are" in line]
+    refusals = [line for line in log if "use all file descriptors" in line]
     assert 1 <= len(refusals) <= 2 * DESCRIPTORS
 
 

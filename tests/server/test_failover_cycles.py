@@ -10,6 +10,7 @@ from benchmarks.failover import counted, namespaces_fail
 from benchmarks.failover_load import Seen
 from tests.golden import REPOSITORY
 from tests.programs import ran
+from tests.server.controller.etcd_server import PROGRAM
 
 CYCLES = 20
 
@@ -50,8 +51,15 @@ def test_the_gap_is_the_longest_time_without_an_accepted_send(
 
 
 @pytest.mark.soak
-def test_no_fault_of_the_master_loses_an_acknowledged_message(tmp_path: Path) -> None:
-    total = play(tmp_path, "--brokers", "ours", "ours", "ours", "--controller", "ours")
+@pytest.mark.parametrize(
+    "controllers",
+    ["1", pytest.param("3", marks=pytest.mark.skipif(not PROGRAM, reason="needs etcd-server"))],
+)
+def test_no_fault_of_the_master_loses_an_acknowledged_message(
+    tmp_path: Path, controllers: str
+) -> None:
+    sides = ("--brokers", "ours", "ours", "ours", "--controller", "ours")
+    total = play(tmp_path, *sides, "--controllers", controllers)
 
     broken = ("lost", "moved", "taken_back", "doubled", "unexpected")
     assert {name: total[name] for name in broken} == dict.fromkeys(broken, 0)

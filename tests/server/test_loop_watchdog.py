@@ -429,6 +429,8 @@ BROKER: Final[dict[int, Input | tuple[Input, ...]]] = {
     LaterCode.GET_ALL_MESSAGE_REQUEST_MODE: Ask(),
     LaterCode.RECALL_MESSAGE: Ask({"recallHandle": "A" * 60_000}),
     LaterCode.EXCHANGE_BROKER_HA_INFO: Ask({"masterHaAddress": "1.2.3.4:10912"}),
+    LaterCode.GET_BROKER_HA_STATUS: Ask(),
+    LaterCode.RESET_MASTER_FLUSH_OFFSET: Ask({"masterFlushOffset": "9"}),
     LaterCode.GET_BROKER_EPOCH_CACHE: Ask(),
     LaterCode.NOTIFY_BROKER_ROLE_CHANGED: Ask({"masterEpoch": "9", "syncStateSetEpoch": "9"}),
     LaterCode.GET_TIMER_CHECK_POINT: Ask(),

@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from tests.simulation.tables import NAMESRV
+
 if TYPE_CHECKING:
     from tests.simulation.replica import SimReplica
     from tests.simulation.simulation import Simulation
@@ -164,7 +166,7 @@ class Faults:
         controllers = list(self._sim.controllers)
         match fault.kind:
             case Kind.ISOLATE:
-                peers, is_one_way = brokers + controllers, False
+                peers, is_one_way = [*brokers, *controllers, NAMESRV], False
             case Kind.PART_BROKERS:
                 peers, is_one_way = [self._other(broker, fault).name], False
             case Kind.PART_CONTROLLERS:

@@ -5,10 +5,12 @@
     I3  what a slave copied is what the master of that epoch wrote there
     I4  the confirm offset of a master never goes back, nor beyond what a member has synced
     I5  what a reader could see is never taken back; queue offsets have no gap and no reuse
+    I6  offsets of consumers never go back on a broker, and never beyond the end of its queues
     I7  the set of a master is one that a controller committed, and contains its master
     I8  no master confirms or acknowledges what a later master did not begin with
     I9  what is cut was never acknowledged, and never comes back
     I10 an id belongs to one store
+    I11 name servers never go back to an older master, and at the end name the controller's
 
 Rule: ``truth`` is what was confirmed, by whomever: a log that differs from it below the end of
 truth is wrong, whoever is to blame. The checks are made where a state changes, so that after every
@@ -23,6 +25,7 @@ from mqserver.controller.group_record import GroupRecord
 from storefmt.config.master_epochs import epoch_at
 from tests.simulation.controllers import RecordWatcher
 from tests.simulation.disk import QUEUES, RECORD
+from tests.simulation.tables import queue_ends
 
 if TYPE_CHECKING:
     from tests.simulation.replica import SimReplica
@@ -62,6 +65,8 @@ class Observer(RecordWatcher):
         self._elected: dict[int, int] = {}
         self._seen: dict[str, int] = {}
         """Up to where readers of a replica saw its log in its present life."""
+        self._offsets: dict[str, dict[int, int]] = {}
+        """The consumer offsets of a replica as they were seen last."""
         self._confirm_ends: dict[int, int] = {}
         self._log_ends: dict[str, int] = {}
         self._is_dirty = False
@@ -170,6 +175,24 @@ class Observer(RecordWatcher):
         if committed not in self._sets:
             raise Violation("I7", f"{replica.name} uses a set that was not committed: {committed}")
 
+    def offsets_changed(self, replica: "SimReplica") -> None:
+        """Note the consumer offsets of a replica, or a shorter log."""
+        queues = replica.tables.offsets.queues
+        ends = queue_ends(replica, replica.log.end)
+        before = self._offsets.get(replica.name, {})
+        for queue_id, queue_offset in queues.items():
+            if queue_offset < before.get(queue_id, 0):
+                raise Violation(
+                    "I6", f"queue {queue_id} of {replica.name}: offset {queue_offset} after "
+                    f"{before[queue_id]}"
+                )  # fmt: skip
+            if queue_offset > ends[queue_id]:
+                raise Violation(
+                    "I6", f"queue {queue_id} of {replica.name} ends at {ends[queue_id]}, and its "
+                    f"consumers are at {queue_offset}"
+                )  # fmt: skip
+        self._offsets[replica.name] = dict(queues)
+
     # Logs.
 
     def appended(self, replica: "SimReplica", epoch: int, start: int, data: bytes) -> None:
@@ -272,6 +295,19 @@ class Observer(RecordWatcher):
         if set(record.in_sync_set) != ids or master.role.in_sync.committed.members != ids:
             return f"the set is {sorted(record.in_sync_set)}, the group {sorted(map(str, ids))}"
         return ""
+
+    def registered(self, replica: "SimReplica", before: int, after: int) -> None:
+        """Note the epochs of the master of a name server before and after a registration."""
+        if after < before:
+            raise Violation(
+                "I11", f"name servers name {replica.name} of epoch {after}, after {before}"
+            )
+
+    def check_route(self, master: str | None) -> None:
+        """Compare the master of the name servers with the controller's."""
+        expected = None if self.record is None else self.record.master_address
+        if master != expected:
+            raise Violation("I11", f"name servers name {master}, the controller {expected}")
 
 
 def _safe(replica: "SimReplica", end: int) -> bytes:

@@ -42,6 +42,7 @@ from tests.simulation.controllers import SimController
 from tests.simulation.copying import Receiving, Sending
 from tests.simulation.disk import RECORD, SimFiles, SimLog
 from tests.simulation.network import Conn, Network
+from tests.simulation.tables import Registration, SimNamesrv, SimOffsets, Tables
 from tests.simulation.world import Parked, Process, Resume, World
 
 if TYPE_CHECKING:
@@ -127,6 +128,7 @@ class SimReplica(Process):
         controllers: by address.
         peers: all brokers by address.
         observer: sees what it does.
+        namesrv: where it registers.
         is_java_like: it acknowledges before it syncs, and forgets epochs without messages.
     """
 
@@ -140,6 +142,7 @@ class SimReplica(Process):
         controllers: dict[str, SimController],
         peers: dict[str, "SimReplica"],
         observer: "Observer",
+        namesrv: SimNamesrv,
         is_java_like: bool = False,
     ) -> None:
         super().__init__(world, name, rate=rate)
@@ -154,7 +157,9 @@ class SimReplica(Process):
         """How often it dies before or after it saves or asks something."""
         self.cut_crash_rate = 0.0
         """How often it dies between the cut of its log and the epoch file."""
-        self._observer = observer
+        self.observer = observer
+        self.namesrv = namesrv
+        self._offsets = SimOffsets()
         self._life = 0
 
     # Its life.
@@ -172,7 +177,7 @@ class SimReplica(Process):
         self._is_syncing = False
         self._sync_end = 0
         self._lead: Lead | None = None
-        self._was_master = False
+        self.was_master = False
         self._is_leaving = False
         self._queue_ends: list[int] = []
         self.log.recover()
@@ -180,7 +185,7 @@ class SimReplica(Process):
         if self.is_java_like:
             self.files.heard = self.files.epochs[-1].epoch if self.files.epochs else 0
         self.files.log_ends_at(self.log.end)
-        self._observer.recovered(self)
+        self.observer.recovered(self)
         self._link = ControllerLink(self)
         config = SimpleNamespace(
             broker_cluster_name=CLUSTER,
@@ -197,6 +202,9 @@ class SimReplica(Process):
             check_code=f"{self.name};{self._life}",
             settings=SETTINGS,
         )
+        self.tables = Tables(self, self._offsets)
+        self._registration = Registration(self)
+        self.observer.offsets_changed(self)
         self.execute(self.role.start(self.steady_ms()))
         self.later(TICK_MS, self._tick)
 
@@ -209,12 +217,14 @@ class SimReplica(Process):
         if not self.is_alive:
             return
         self.world.note(self.name, "loses power" if is_off else "is killed")
-        self._observer.ending(self)
+        self.observer.ending(self)
         self.end_life(is_off=is_off)
         if is_off and not self.is_java_like:
             self.log.lose_power(self.world.random)
         self.accepts, self.receiving, self.sendings = False, None, []
         self.network.process_ended(self)
+        if not is_off:
+            self.namesrv.routes.connection_closed(id(self))
 
     def accept(self, conn: Conn) -> Sending:
         """Return what handles the connection of a slave."""
@@ -256,6 +266,7 @@ class SimReplica(Process):
                 self._leave_mastership()
             case OpenSends():
                 self.accepts = True
+                self._registration.register()
             case CloseSends():
                 self.accepts = False
             case Confirmed():
@@ -280,7 +291,7 @@ class SimReplica(Process):
                     self.files.save_trial_id(broker_id, check_code)
                 case SaveId(broker_id):
                     self.files.save_id(broker_id)
-                    self._observer.identified(self, broker_id)
+                    self.observer.identified(self, broker_id)
         except OSError as error:
             return str(error)
         if self.world.chance(self.crash_rate):
@@ -317,7 +328,7 @@ class SimReplica(Process):
             self.execute(self.role.unanswered(question, now_ms))
         else:
             self.execute(self.role.answered(question, answer, now_ms))
-            self._observer.role_seen(self)
+            self.observer.role_seen(self)
 
     def _beat(self, beat: Beat) -> None:
         header = BrokerHeartbeat(
@@ -347,7 +358,7 @@ class SimReplica(Process):
 
     def _leave_mastership(self) -> None:
         """Start anew in the same process, if this broker was the master."""
-        if self._was_master and not self._is_leaving:
+        if self.was_master and not self._is_leaving:
             self._is_leaving, self.accepts = True, False
             self.later(self.world.random.uniform(20, 200), self._restart)
 
@@ -359,7 +370,7 @@ class SimReplica(Process):
     def _make_ready(self, lead: Lead) -> None:
         self._leave_duties()
         self._lead = lead
-        if self._was_master:
+        if self.was_master:
             # As in GroupMember: a master that is elected again syncs nothing first.
             self._ready(lead)
         else:
@@ -368,7 +379,7 @@ class SimReplica(Process):
     def _ready(self, lead: Lead) -> None:
         if self._lead is not lead:
             return
-        self._lead, self._was_master = None, True
+        self._lead, self.was_master = None, True
         if self.world.chance(self.crash_rate):
             self.crash("before it begins an epoch")
             return
@@ -379,16 +390,18 @@ class SimReplica(Process):
             return
         self._queue_ends = self.log.queue_ends(self.queues_end())
         self.world.note(self.name, "leads by epoch", lead.epoch, "from", self.log.end)
-        self._observer.led(self, lead.epoch)
+        self.observer.led(self, lead.epoch)
         self.execute(self.role.led(self.log.end, self.steady_ms()))
-        self._observer.role_seen(self)
+        self.observer.role_seen(self)
 
     def _follow(self, follow: Follow) -> None:
         self.world.note(self.name, "follows", follow.address, "by epoch", follow.epoch)
         self._leave_duties()
         self._leave_mastership()
         if not self._is_leaving:
+            self.tables.sync.follow_another()
             self._connect(follow)
+            self._registration.register()
 
     # The log.
 
@@ -398,13 +411,13 @@ class SimReplica(Process):
             return False
         start = self.log.end
         for _ in range(count):
-            serial = self._observer.next_serial()
+            serial = self.observer.next_serial()
             queue_id = serial % len(self._queue_ends)
             record = RECORD.pack(serial, queue_id, self._queue_ends[queue_id])
             self._queue_ends[queue_id] += 1
             self.log.append(record)
         data = self.log.read(start, self.log.end)
-        self._observer.appended(self, self.role.epoch, start, data)
+        self.observer.appended(self, self.role.epoch, start, data)
         self._waiting.append((start, self.log.end))
         if self.is_java_like:
             self._written()
@@ -435,18 +448,20 @@ class SimReplica(Process):
         for done in waiting:
             if self.is_alive:
                 done()
+        if self.is_alive:
+            self.tables.settle()
         if self.is_alive and self._syncing and not self._is_syncing:
             self._start_sync()
 
     def _confirmed(self) -> None:
         in_sync = self.role.in_sync
-        self._observer.confirmed(self)
+        self.observer.confirmed(self)
         while in_sync is not None and self._waiting:
             start, end = self._waiting[0]
             if end > in_sync.answer_offset:
                 break
             self._waiting.popleft()
-            self._observer.acknowledged(self, start, end)
+            self.observer.acknowledged(self, start, end)
 
     # The slaves of a master.
 
@@ -492,8 +507,9 @@ class SimReplica(Process):
     def cut_log(self, log_offset: int) -> None:
         """Remove the end of the log, which the master does not have."""
         self.world.note(self.name, "cuts its log", log_offset, "of", self.log.end)
-        self._observer.cut(self, log_offset)
+        self.observer.cut(self, log_offset)
         self.log.cut(log_offset)
+        self.observer.offsets_changed(self)
         # A sync that runs knows nothing of what is appended behind the cut.
         self._sync_end = min(self._sync_end, log_offset)
         if self.world.chance(self.cut_crash_rate):
@@ -507,7 +523,7 @@ class SimReplica(Process):
     def append_copy(self, log_offset: int, data: bytes) -> None:
         """Append what the master sent."""
         self.log.append(data)
-        self._observer.copied(self, log_offset, data)
+        self.observer.copied(self, log_offset, data)
 
     def queues_end(self) -> int:
         """Return up to where a new master counts the messages of its queues."""

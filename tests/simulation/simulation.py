@@ -18,7 +18,8 @@ from tests.simulation.disk import QUEUES, RECORD
 from tests.simulation.faults import Fault, Faults, Kind, make_plan
 from tests.simulation.network import Network
 from tests.simulation.observer import Observer, Violation
-from tests.simulation.replica import SimReplica
+from tests.simulation.replica import GROUP, SimReplica
+from tests.simulation.tables import COMMIT_MS, SimNamesrv
 from tests.simulation.world import Note, World
 
 RECOVERY_MS: Final = 25_000
@@ -104,6 +105,7 @@ class Simulation:
         self.world = World(seed)
         self.network = Network(self.world)
         self.observer = Observer()
+        self.namesrv = SimNamesrv()
         self.world.after_event = self.observer.after_event
         self.records = SharedRecords(self.observer)
         self.brokers: dict[str, SimReplica] = {}
@@ -116,7 +118,7 @@ class Simulation:
             self.brokers[name] = SimReplica(
                 self.world, name, rate=next(rates), network=self.network,
                 controllers=self.controllers, peers=self.brokers, observer=self.observer,
-                is_java_like=number == shape.java_like,
+                namesrv=self.namesrv, is_java_like=number == shape.java_like,
             )  # fmt: skip
             self.brokers[name].cut_crash_rate = shape.cut_crash_rate
         for number in range(shape.controller_count):
@@ -147,6 +149,14 @@ class Simulation:
         for broker in self.brokers.values():
             self.world.at(self.world.random.uniform(0, 400), broker.start_if_dead)
         self._send()
+        self._consume()
+
+    def _consume(self) -> None:
+        """Let consumers read at every broker that believes to lead."""
+        for broker in self.brokers.values():
+            if broker.is_reachable:
+                broker.tables.consume()
+        self.world.at(COMMIT_MS, self._consume)
 
     def _send(self) -> None:
         """Let a producer send to whoever accepts, wherever its route is old."""
@@ -203,6 +213,7 @@ class Simulation:
             raise Violation("L2", "the master changed without a fault")
         if observer.acked_count == acked:
             raise Violation("L1", "nothing is acknowledged")
+        observer.check_route(self.namesrv.master(GROUP))
 
 
 def simulate(

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import pytest
 
+from mqserver.broker.ha.slave_synchronize import SlaveSync
 from mqserver.broker.replicas.in_sync_set import Committed, InSyncSet
 from mqserver.broker.replicas.role import RoleMachine
 from mqserver.broker.replicas.role_actions import Action, MasterView
@@ -19,6 +20,7 @@ from mqserver.controller.group_record import GroupRecord
 from mqserver.controller.group_rules import GRANTED, Ruling, rule_elect, rule_register
 from mqserver.controller.handlers import brokers
 from mqserver.controller.live_brokers import LiveBroker
+from mqserver.namesrv.routes import RouteTable
 from tests.simulation.disk import SimFiles, SimLog
 from tests.simulation.replica import SimReplica
 from tests.simulation.simulation import Outcome, shrink, simulate
@@ -146,3 +148,20 @@ def test_finds_a_master_that_leads_on_by_its_old_epoch(monkeypatch: pytest.Monke
     monkeypatch.setattr(SimFiles, "begin_epoch", begin_epoch)
 
     assert failed_invariant() in ("I1", "I2")
+
+
+def test_finds_consumer_offsets_that_are_ahead_of_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slave that adopts the offsets of its master before it has the messages skips them later."""
+    settle = SlaveSync.settle
+    monkeypatch.setattr(SlaveSync, "settle", lambda self, log_end: settle(self, 1 << 62))
+
+    assert failed_invariant() == "I6"
+
+
+def test_finds_a_name_server_that_an_old_master_registers_on_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The name server of 4.9 takes the last registration of a master, whoever was elected."""
+    monkeypatch.setattr(RouteTable, "_check_state_version", lambda self, broker, version: None)
+
+    assert failed_invariant() == "I11"

@@ -102,6 +102,11 @@ class Process:
         """Return its wall clock."""
         return self.steady_ms()
 
+    @property
+    def is_reachable(self) -> bool:
+        """Return whether it lives and does not stand still."""
+        return self.is_alive and not self._is_paused
+
     # Events.
 
     def later(self, delay_ms: float, call: Call, *args: Any) -> None:

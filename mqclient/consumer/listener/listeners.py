@@ -56,7 +56,7 @@ class ConsumeConcurrentlyContext:
     Attributes:
         queue: the queue that the messages are from.
         ack_index: with CONSUME_SUCCESS, the messages up to this index are consumed, and those
-            behind it come again.
+            after it come again.
         delay_level: when failed messages come again: 0 lets the broker choose, above 0 is a
             delay level, below 0 means the dead letter queue (delayLevelWhenNextConsume).
     """
@@ -223,11 +223,13 @@ class ListenerThreads:
         while (item := self._work.get()) is not None:
             future, call = item
             try:
-                self._tell(future, call(), None)
+                self._hand_over(future, call(), None)
             except BaseException as error:
-                self._tell(future, None, error)
+                self._hand_over(future, None, error)
 
-    def _tell(self, future: "Future[object]", result: object, error: BaseException | None) -> None:
+    def _hand_over(
+        self, future: "Future[object]", result: object, error: BaseException | None
+    ) -> None:
         self._done.append((future, result, error))
         # The loop clears the flag before it empties ``_done``, so a result that comes later
         # finds the flag cleared and wakes the loop again.

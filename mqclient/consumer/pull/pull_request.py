@@ -1,6 +1,6 @@
 """One pull request and its answer; every kind of consumer uses it.
 
-    PullRequest --PULL_MESSAGE--> FOUND           messages; next_offset is behind them
+    PullRequest --PULL_MESSAGE--> FOUND           messages; next_offset is after them
                                   NO_MATCHED_MSG  the broker filtered all; go on at next_offset
                                   NO_NEW_MSG      the end of the queue; ask again later
                                   OFFSET_ILLEGAL  outside the queue; next_offset is the nearest end
@@ -84,7 +84,7 @@ class RawPull(NamedTuple):
     """The result of a pull with undecoded records; the numbers are those of ``PullResult``.
 
     Attributes:
-        data: whole records, one directly after the other; some may have other tags.
+        data: whole records, one right after the other; some may have other tags.
         address: the broker that answered, ``host:port``.
     """
 
@@ -156,7 +156,7 @@ class PullApi:
         raw = await self.pull_raw(request, timeout_s=timeout_s)
         messages, damage = read_pulled(raw.data, broker_name=request.queue.broker_name)
         if damage is not None and not messages and request.count_max > 1:
-            # The answer to a pull of one message says which offset is behind that message.
+            # The answer to a pull of one message says which offset is after that message.
             raw = await self.pull_raw(request._replace(count_max=1), timeout_s=timeout_s)
             messages, damage = read_pulled(raw.data, broker_name=request.queue.broker_name)
         status, next_offset = raw.status, raw.next_offset

@@ -1,6 +1,6 @@
 """The process queue: the messages of one queue that were pulled and are not consumed yet.
 
-    pull --> put --> waiting --take--> taken --commit--> gone; the offset moves behind them
+    pull --> put --> waiting --take--> taken --commit--> gone; the offset moves after them
                        |                  `--give_back--> waiting again, at the front
                        `--remove--> gone; the offset is the lowest one that is still here
 
@@ -112,7 +112,7 @@ class ProcessQueue:
         return batch
 
     def commit(self) -> int:
-        """Remove all taken messages; return the offset behind them, or ``NOTHING``."""
+        """Remove all taken messages; return the offset after them, or ``NOTHING``."""
         if not self._taken:
             return NOTHING
         position = max(self._taken) + 1

@@ -216,7 +216,7 @@ class BrokerApp:
         return registration
 
     async def _open(self, store: MessageStore, paths: StorePaths, *, was_used: bool) -> Broker:
-        """Load the state and open the port, which serves nobody before ``_serve_clients``."""
+        """Load the state and open the port, which refuses requests until ``_serve_clients``."""
         config, loop = self._config, asyncio.get_running_loop()
         stored = load_state(paths, config.store)
         # A slave copies its tables from its master, so it loses nothing.
@@ -247,6 +247,7 @@ class BrokerApp:
         broker.access = open_access(
             config, store, now_ms=self._clock.now_ms, filter_servers=addresses
         )
+        self._tables.open_users()
         return broker
 
     def _start_services(self, broker: Broker, registration: Registration) -> None:
@@ -258,11 +259,11 @@ class BrokerApp:
     def _serve_clients(self, broker: Broker) -> None:
         """Connect the port with the handlers."""
         config, access = self._config, broker.access
-        gate, found = make_gate(config, access), collect(handlers)
+        gate, table = make_gate(config, access), collect(handlers)
         if access is not None:
-            gate, found = check_with_handler(gate, found)
+            gate, table = check_with_handler(gate, table)
         dispatcher = RequestDispatcher(
-            found,
+            table,
             broker,
             clock=self._clock,
             gate=gate,

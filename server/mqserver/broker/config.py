@@ -55,6 +55,22 @@ NOT_TO_BE_IGNORED: Final[Mapping[str, tuple[str, ...]]] = {
 """Unsupported keys that are refused unless they have one of the values listed, which mean the same
 here as in Java. A warning is not enough: other values decide where data lies or who has access."""
 
+_AUTH: Final = "org.apache.rocketmq.auth"
+AUTH_CLASSES: Final[Mapping[str, str]] = {
+    "authenticationProvider": f"{_AUTH}.authentication.provider.DefaultAuthenticationProvider",
+    "authenticationMetadataProvider": (
+        f"{_AUTH}.authentication.provider.LocalAuthenticationMetadataProvider"
+    ),
+    "authenticationStrategy": f"{_AUTH}.authentication.strategy.StatelessAuthenticationStrategy",
+    "authorizationProvider": f"{_AUTH}.authorization.provider.DefaultAuthorizationProvider",
+    "authorizationMetadataProvider": (
+        f"{_AUTH}.authorization.provider.LocalAuthorizationMetadataProvider"
+    ),
+    "authorizationStrategy": f"{_AUTH}.authorization.strategy.StatelessAuthorizationStrategy",
+}
+"""The Java classes whose work this broker does, by the key that names one. The stateful strategies
+of 5.x remember decisions and make the same."""
+
 IMPORTANT_OF_STORE: Final = frozenset(
     {
         "accessMessageInMemoryMaxRatio",
@@ -291,7 +307,7 @@ class BrokerConfig:
     broker_fast_failure_enable: bool = setting(True)
     """Refuse sends that a slow write delays for longer than waitTimeMillsInSendQueue."""
     wait_time_in_send_queue_ms: int = setting(1_000, key="waitTimeMillsInSendQueue", low=1)
-    """How long one write may delay the sends behind it before these are refused (code 2); 200 in
+    """How long one write may delay the sends after it before these are refused (code 2); 200 in
     Java, where sends wait in the queue of a thread pool."""
     start_accept_send_request_time_stamp: int = setting(0, low=0)
     """Time in ms before which every send is refused (code 1)."""
@@ -311,6 +327,35 @@ class BrokerConfig:
     acl_strict: bool = setting(True)
     """Extension: ask for more rights than 4.9.7; false brings back its rules, see
     docs/security.md."""
+    authentication_enabled: bool = setting(False)
+    """Extension: require the users of ACL 2.0, which has this key in 5.x."""
+    authorization_enabled: bool = setting(False)
+    """Extension: check the rules of ACL 2.0 as well, as in 5.x."""
+    authentication_whitelist: str = setting("")
+    """Extension: request codes that need no signature, joined by commas, as in 5.x."""
+    authorization_whitelist: str = setting("")
+    """Extension: request codes that need no rule, joined by commas, as in 5.x."""
+    init_authentication_user: str = setting("", secret=True)
+    """Extension: a Super user to create at the start if there is no user of this name,
+    ``{"username":"…","password":"…"}``, as in 5.x."""
+    inner_client_authentication_credentials: str = setting("", secret=True)
+    """Extension: the Super user with which this broker signs what it asks of others,
+    ``{"accessKey":"…","secretKey":"…"}``; created at the start if there is none, as in 5.x."""
+    migrate_auth_from_v1_enabled: bool = setting(False, key="migrateAuthFromV1Enabled")
+    """Extension: create users and rules at the start for the accounts of ``conf/plain_acl.yml``
+    and ``conf/acl`` that are not users yet, as in 5.x."""
+    authentication_provider: str = setting("")
+    """Extension: empty or the class of this name that 5.x has by default."""
+    authentication_metadata_provider: str = setting("")
+    """Extension: empty or LocalAuthenticationMetadataProvider, with its package."""
+    authentication_strategy: str = setting("")
+    """Extension: empty or one of the two strategies of 5.x, which decide the same."""
+    authorization_provider: str = setting("")
+    """Extension: empty or the class of this name that 5.x has by default."""
+    authorization_metadata_provider: str = setting("")
+    """Extension: empty or LocalAuthorizationMetadataProvider, with its package."""
+    authorization_strategy: str = setting("")
+    """Extension: empty or one of the two strategies of 5.x, which decide the same."""
     rocketmq_home: Path | None = dataclasses.field(default_factory=default_home)
     """Its directory ``conf`` contains the account files."""
     admin_addresses: str = setting("")
@@ -343,7 +388,7 @@ class BrokerConfig:
 
     @property
     def is_slave(self) -> bool:
-        """Tell whether this broker is a slave."""
+        """Return whether this broker is a slave."""
         return self.broker_role is BrokerRole.SLAVE
 
     @property
@@ -370,21 +415,25 @@ def broker_config(values: Iterable[Value]) -> BrokerConfig:
     Raises:
         SettingsError: a value or a combination cannot be used; the text has a line for each.
     """
-    known = keys_of(BrokerConfig).keys() | keys_of(StoreConfig).keys()
+    keys = keys_of(BrokerConfig).keys() | keys_of(StoreConfig).keys()
     plain, tls = split_tls(values)
-    settings = RawSettings(plain, known=known, java_keys=BROKER_KEYS)
+    settings = RawSettings(plain, known=keys, java_keys=BROKER_KEYS)
     config = settings.build(BrokerConfig, tls=tls_settings(tls))
     config.store = settings.build(StoreConfig, store_path_root_dir=default_store_path())
     # A broker that binds one interface can usually be reached only there.
     if not is_any_address(config.bind_address):
         config.broker_ip1 = settings.text("brokerIP1") or config.bind_address
         config.broker_ip2 = settings.text("brokerIP2") or config.bind_address
-    found = [*_ignored_in_vain(settings.not_used, config.store), *faults(config)]
-    if found:
-        raise SettingsError("\n".join(found))
+    problems = [*_ignored_in_vain(settings.not_used, config.store), *faults(config)]
+    if problems:
+        raise SettingsError("\n".join(problems))
     config.not_used = {value.key: value.text for value in settings.not_used}
     if config.acl_enable and not config.acl_strict:
         LOG.warning("aclStrict is false: keys may do what docs/security.md lists as holes of 4.9.7")
+    if config.authorization_enabled and not config.acl_strict:
+        LOG.warning(
+            "aclStrict is false: users may do what docs/security.md lists as holes of 5.4.0"
+        )
     if settings.not_used:
         names = ", ".join(value.key for value in settings.not_used)
         LOG.warning("settings that RocketMQ has and that change nothing here: %s", names)
@@ -426,6 +475,7 @@ def faults(config: BrokerConfig) -> Iterator[str]:
         yield "grpcServerPort is set, and no namesrvAddr says where gRPC clients find routes"
     if config.acl_enable and config.rocketmq_home is None:
         yield "aclEnable is true, and neither rocketmqHome nor ROCKETMQ_HOME says where conf is"
+    yield from _auth_faults(config)
     for key, text in (
         ("adminAddresses", config.admin_addresses),
         ("slaveAddresses", config.slave_addresses),
@@ -457,6 +507,36 @@ def faults(config: BrokerConfig) -> Iterator[str]:
             check()
         except ValueError as error:
             yield str(error)
+
+
+def _auth_faults(config: BrokerConfig) -> Iterator[str]:
+    """Yield an error for each setting of ACL 2.0 that this broker cannot use."""
+    for key, name in AUTH_CLASSES.items():
+        given = getattr(config, keys_of(BrokerConfig)[key].attribute)
+        if given and given not in (name, name.replace(".Stateless", ".Stateful")):
+            yield f"{key} is {given}, and only {name}, which is the default, is supported"
+    if config.authorization_enabled and not config.authentication_enabled:
+        yield (
+            "authorizationEnabled is true and authenticationEnabled is not: without signatures "
+            "anybody could name any user"
+        )
+    if not config.authentication_enabled:
+        return
+    if config.acl_enable:
+        yield (
+            "aclEnable and authenticationEnabled are both true: choose one kind of accounts; "
+            "migrateAuthFromV1Enabled makes users of the accounts in plain_acl.yml"
+        )
+    if config.grpc_server_port is not None and not config.inner_client_authentication_credentials:
+        yield (
+            "grpcServerPort and authenticationEnabled are set, and no "
+            "innerClientAuthenticationCredentials says who asks brokers for gRPC clients"
+        )
+    if config.migrate_auth_from_v1_enabled and config.rocketmq_home is None:
+        yield (
+            "migrateAuthFromV1Enabled is true, and neither rocketmqHome nor ROCKETMQ_HOME says "
+            "where conf is"
+        )
 
 
 def _group_faults(config: BrokerConfig) -> Iterator[str]:

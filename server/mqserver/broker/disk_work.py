@@ -138,9 +138,9 @@ class DiskWork:
         try:
             self._store.end_flush(job)
         except StoreFull as error:
-            LOG.warning("done again later: %s", error)
+            LOG.warning("a job for the disk runs again later: %s", error)
         except StoreFailed as error:
-            LOG.error("the store takes no more messages: %s", error)
+            LOG.error("the store accepts no more messages: %s", error)
 
     async def finish(self) -> None:
         """Flush everything a last time; call it when nothing is put any more."""

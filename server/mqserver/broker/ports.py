@@ -11,9 +11,12 @@ Source: broker/BrokerController.java (fastRemotingServer), common/MixAll.java#br
 import logging
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
-from mqserver.broker.acl.control import AccessControl
+from mqserver.broker.acl.access import BrokerAccess
+from mqserver.broker.acl.first_users import inner_keys
+from mqserver.broker.acl.user_access import UserAccess
 from mqserver.broker.config import BrokerConfig
 from mqserver.runtime.access.hostaddress import join_address
 from mqserver.runtime.clock import Clock
@@ -71,7 +74,7 @@ async def open_grpc_port(
     config: BrokerConfig,
     clock: Clock,
     *,
-    access: AccessControl | None,
+    access: BrokerAccess | None,
     resources: Resources,
 ) -> "Endpoint | None":
     """Return the endpoint for gRPC clients, which is started, or None without grpcServerPort.
@@ -87,9 +90,14 @@ async def open_grpc_port(
     """
     if config.grpc_server_port is None:
         return None
+    from mqserver.broker.acl.call_rights import check_call
+    from mqserver.proxy.context import Credentials
     from mqserver.proxy.endpoint import Endpoint
     from mqserver.proxy.proxy_config import ProxyConfig
 
+    keys = authorize = None
+    if isinstance(access, UserAccess):
+        keys, authorize = inner_keys(config), partial(check_call, access)
     is_enforcing = config.tls.server.mode is TlsMode.ENFORCING
     endpoint = Endpoint(
         ProxyConfig(
@@ -102,6 +110,8 @@ async def open_grpc_port(
         clock,
         broker_tls=config.tls.client or (ClientTls() if is_enforcing else None),
         secret_of=None if access is None else access.secret_of,
+        authorize=authorize,
+        own=None if keys is None else Credentials(*keys),
         resources=resources,
     )
     try:

@@ -1,9 +1,9 @@
-"""Read the records of a queue in which the broker's own work waits, over damage and gaps.
+"""Read the records of a queue of the broker's own work, and skip damage and gaps.
 
     next(5)  ->  records 5, 6, 7         the queue begins at 9?  ->  no record, next_offset is 9
 
-Rule: a record that cannot be read is left out with an error in the log, so that it does not block
-all others; Java does the same.
+Rule: a record that cannot be read is skipped and logged as an error, so that it does not block the
+others. Java does the same.
 
 Source: store/schedule/ScheduleMessageService.java, store/timer/TimerMessageStore.java#enqueue.
 """
@@ -59,7 +59,7 @@ class QueueRecords:
                 return self._next_whole(may_wait)
         if result.status in _MOVED and result.next_offset != queue_offset:
             LOG.warning(
-                "%s was at %d, its queue has %d to %d; going on at %d",
+                "%s was at %d, but its queue has %d to %d; continuing at %d",
                 self._name, queue_offset, result.min_offset, result.max_offset, result.next_offset,
             )  # fmt: skip
             self.next_offset = result.next_offset
@@ -72,7 +72,7 @@ class QueueRecords:
                 return decode_records(b"".join(result.chunks))
             except RecordDamaged as error:
                 LOG.error(
-                    "%s: message %d of its queue cannot be read and is left out: %s",
+                    "%s: skipped message %d of its queue, which cannot be read: %s",
                     self._name, self.next_offset, error,
                 )  # fmt: skip
                 self.next_offset += 1

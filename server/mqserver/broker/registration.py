@@ -84,7 +84,7 @@ class _RegisteredState(NamedTuple):
     filter_servers: list[str]
 
     def is_base_of(self, later: "_RegisteredState") -> bool:
-        """Tell whether it is enough to register the topics that changed since then."""
+        """Return whether it is enough to register the topics that changed since then."""
         return (self.broker_id, self.permission, self.renewal_count) == (
             later.broker_id,
             later.permission,
@@ -104,7 +104,7 @@ class Registration:
         on_master: called with the master's addresses after every answer to a slave.
         epoch: returns the epoch to send, with its proof; 0 to send none, as Java.
         on_epoch: called with the epoch in an answer, and the name server that sent it.
-        is_fenced: tells whether another master was promoted in place of this one, or in a group
+        is_fenced: returns whether another master was promoted in place of this one, or in a group
             with a controller whether this broker has no role yet.
         state_version: returns the epoch of the master in such a group; 0 for none.
     """
@@ -215,8 +215,8 @@ class Registration:
         code = RequestCode.UNREGISTER_BROKER
         await asyncio.gather(
             *(
-                self._ask(one, Command.request(code, header), timeout_s=UNREGISTER_TIMEOUT_S)
-                for one in namesrvs
+                self._ask(namesrv, Command.request(code, header), timeout_s=UNREGISTER_TIMEOUT_S)
+                for namesrv in namesrvs
             )
         )
 
@@ -285,10 +285,14 @@ class Registration:
 
         async def at(address: str) -> Command | None:
             nonlocal everything
-            known = self._registered.pop(address, None)
+            registered = self._registered.pop(address, None)
             # Use a thread, because encoding very many topics takes long.
-            if known is not None and known.is_base_of(present) and await self._has(address, known):
-                body = await loop.run_in_executor(self._encoder, self._body, present, known)
+            if (
+                registered is not None
+                and registered.is_base_of(present)
+                and await self._has(address, registered)
+            ):
+                body = await loop.run_in_executor(self._encoder, self._body, present, registered)
             else:
                 everything = everything or loop.run_in_executor(self._encoder, self._body, present)
                 body = await everything
@@ -346,7 +350,9 @@ class Registration:
         """Ask whether a name server has another data version of the topics."""
         present = self._present()
         addresses = self._config.namesrv_addrs
-        return not all(await asyncio.gather(*(self._has(one, present) for one in addresses)))
+        return not all(
+            await asyncio.gather(*(self._has(address, present) for address in addresses))
+        )
 
     async def _has(self, address: str, known: _RegisteredState) -> bool:
         """Ask whether a name server has the data version of a state."""

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
-from mqserver.broker.acl.control import AccessControl
+from mqserver.broker.acl.access import BrokerAccess
 from mqserver.broker.broker_context import BrokerContext, OwnPuts
 from mqserver.broker.clients.client_requests import ClientCalls, encode_notice, send_notice
 from mqserver.broker.clients.consumer_offsets import Offsets, Place
@@ -115,7 +115,7 @@ class Ha:
         return 0
 
     def master_changed(self) -> None:
-        """Ask the controller who the master is, because somebody said that it changed."""
+        """Ask the controller who the master is, after a notice that it changed."""
 
     def exchange_ha_info(self, question: ExchangeHaInfo) -> ExchangeHaInfo:
         """Return where slaves connect, if this broker leads its group."""
@@ -183,8 +183,8 @@ class Broker:
         self.registration: Registration | None = None
         """Set when the broker registers."""
         self.ha = Ha()
-        self.access: AccessControl | None = None
-        """The access control; None if aclEnable is not set."""
+        self.access: BrokerAccess | None = None
+        """The access control; None without accounts."""
         self.consumers, self.producers = Consumers(), Producers()
         self.filter_servers, self.locks, self.calls = FilterServers(), LockTable(), ClientCalls()
         self.filters = FilterTable(config)
@@ -372,8 +372,8 @@ class Broker:
 
     def notify_members(self, group: str) -> None:
         """Notify every member of a consumer group that its members have changed (code 40)."""
-        known = self.consumers.group(group)
-        if known is None or not self.config.notify_consumer_ids_changed_enable:
+        members_of_group = self.consumers.group(group)
+        if members_of_group is None or not self.config.notify_consumer_ids_changed_enable:
             return
         header = NotifyConsumerIdsChanged(consumer_group=group)
         frame = encode_notice(Command.request(RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, header))
@@ -382,7 +382,7 @@ class Broker:
             for conn in members:
                 send_notice(conn, frame)
 
-        for number, members in enumerate(chunks(list(known.members), MEMBERS_PER_SLICE)):
+        for number, members in enumerate(chunks(list(members_of_group.members), MEMBERS_PER_SLICE)):
             if number == 0:
                 notify(members)
             else:

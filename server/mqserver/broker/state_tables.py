@@ -1,6 +1,7 @@
 """Which state file has which table of a broker, and when it is written.
 
-    topics.json, subscriptionGroup.json, messageRequestMode.json     at each change (``files.mark``)
+    topics.json, subscriptionGroup.json, messageRequestMode.json,
+    authUsers.json                                                   at each change (``files.mark``)
     consumerOffset.json, delayOffset.json, consumerFilter.json       periodically, if changed
 
 Rule: no file is saved before all files are loaded. ``is_needed`` files are also written when the
@@ -9,15 +10,21 @@ broker stops, so that every store has them after its first start.
 Source: broker/BrokerController.java#initialize (4.9.7).
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import Final
 
+from mqserver.broker.acl.acl_files import OwnerOnly
+from mqserver.broker.acl.user_access import UserAccess
+from mqserver.broker.acl.users import FILE_NAME as USERS_FILE
 from mqserver.broker.files.live_settings import FILE_NAME as SETTINGS_FILE
 from mqserver.broker.files.loads import offset_files
+from mqserver.broker.files.saves import Write
 from mqserver.broker.files.topic_files import TopicFiles
 from mqserver.broker.pop.modes import FILE_NAME as REQUEST_MODES
 from mqserver.broker.state import Broker
 from mqserver.broker.timer.metrics import FILE_NAME as TIMER_METRICS
+from mqserver.runtime.jsonfile import write_atomic
 from mqserver.runtime.periodic import Services
 from storefmt.paths import StorePaths
 
@@ -67,6 +74,21 @@ class StateTables:
             is_needed=bool(settings.changed),
         )
         files.open()
+
+    def open_users(self) -> None:
+        """Declare the file of the users of ACL 2.0, if there are any, and save the first ones."""
+        access = self._broker.access
+        if not isinstance(access, UserAccess):
+            return
+        path = self._paths.config_file(USERS_FILE)
+
+        def snapshot() -> Callable[[Write], None]:
+            users = access.users.snapshot()
+            # It has passwords, so only the owner of the process may read it.
+            return lambda write: write_atomic(path, users.encode(), files=OwnerOnly())
+
+        self._broker.files.add_written(path, snapshot)
+        self._broker.files.mark(path.stem)
 
     def schedule(self, services: Services) -> None:
         """Save periodically what has changed."""

@@ -49,6 +49,8 @@ CACHED_MAX: Final = 8_192
 """How many names of one kind are cached; there is a limit because clients choose them."""
 ROUTES_AT_ONCE: Final = 16
 """How many routes are asked for at a time for the heartbeats of clients."""
+_REFUSED: Final = (ResponseCode.SYSTEM_ERROR, ResponseCode.NO_PERMISSION)
+"""How a broker answers keys that it does not accept."""
 
 _V = TypeVar("_V")
 _C = TypeVar("_C", TopicConfig, SubscriptionGroup)
@@ -148,6 +150,8 @@ class Cluster:
         link: asks brokers for clients that have no connection of their own.
         routes: lets the sessions of clients ask for a few routes at a time.
         pieces: lets that work go on.
+        own: sign questions about topics and groups, so that only brokers of ours accept them;
+            others are asked with the keys of the client.
     """
 
     def __init__(
@@ -156,7 +160,9 @@ class Cluster:
         *,
         tls: ClientTls | None = None,
         pieces: Pieces | None = None,
+        own: Credentials | None = None,
     ) -> None:
+        self._own = own
         self.client = client
         self.tls = tls
         self.link = MQClient(None, tls=tls)
@@ -254,8 +260,15 @@ class Cluster:
     async def _ask(
         self, address: str, code: int, header: Header | None, credentials: Credentials | None
     ) -> Command:
-        command = Command.request(code, header)
         now_ms = self.link.now_ms()
+        if self._own is not None:
+            command = Command.request(code, header)
+            # A name server named this address: nobody else may be able to use the signature.
+            sign_for(command, *self._own, receiver=address, now_ms=now_ms, ours_only=True)
+            answer = await self.link.invoke(address, command)
+            if answer.code not in _REFUSED:
+                return answer
+        command = Command.request(code, header)
         signed = sign_with(credentials, command, receiver=address, now_ms=now_ms)
         return await self.link.invoke(address, signed)
 

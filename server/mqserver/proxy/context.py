@@ -69,6 +69,10 @@ class ProxyContext(NamedTuple):
         return self.address.rpartition(":")[0]
 
 
+Authorize = Callable[[object, ProxyContext], None]
+"""Raises ProxyRefused if a client may not send a request, a draft of a send, or its settings."""
+
+
 def context_of(
     metadata: Mapping[str, str],
     *,
@@ -113,7 +117,7 @@ def _credentials(metadata: Mapping[str, str], secret_of: SecretOf) -> Credential
     algorithm, _, fields = metadata.get(AUTHORIZATION, "").strip().partition(" ")
     pairs = (field.strip().partition("=") for field in fields.split(","))
     given = {name: value for name, _, value in pairs}
-    # Some clients add the region and the service behind the key.
+    # Some clients add the region and the service after the key.
     access_key = given.get("Credential", "").partition("/")[0]
     secret_key = secret_of(access_key)
     # An unknown account takes as long as a wrong signature, and gets the same answer.

@@ -10,7 +10,7 @@ from typing import Final
 
 from mqclient.client.instance import MQClient
 from mqserver.proxy.cluster import Cluster
-from mqserver.proxy.context import SecretOf
+from mqserver.proxy.context import Authorize, Credentials, SecretOf
 from mqserver.proxy.http2.calls import Calls
 from mqserver.proxy.port import GrpcPort
 from mqserver.proxy.proxy_config import ProxyConfig
@@ -32,6 +32,8 @@ class Endpoint:
         clock: the time.
         broker_tls: how connections to brokers are encrypted; None leaves them plain.
         secret_of: the accounts that requests are signed with; None when access control is off.
+        authorize: checks what a client asks for; None if only brokers do.
+        own: sign questions to brokers about topics and groups; None for the keys of clients.
         reload_accounts: reloads their files after a change; None if the broker does that.
         resources: limits that it shares with the other ports of the process.
     """
@@ -43,15 +45,17 @@ class Endpoint:
         *,
         broker_tls: ClientTls | None = None,
         secret_of: SecretOf | None = None,
+        authorize: Authorize | None = None,
+        own: Credentials | None = None,
         reload_accounts: Action | None = None,
         resources: Resources | None = None,
     ) -> None:
         self._config = config
         self._client = MQClient(config.namesrv_addr, clock_ms=clock.now_ms, tls=config.tls.client)
         resources = resources or Resources()
-        self._cluster = Cluster(self._client, tls=broker_tls, pieces=resources.pieces)
+        self._cluster = Cluster(self._client, tls=broker_tls, pieces=resources.pieces, own=own)
         self.service = Service(config, self._cluster, lambda: self._port.port, resources=resources)
-        methods = methods_of(self.service, secret_of=secret_of)
+        methods = methods_of(self.service, secret_of=secret_of, authorize=authorize)
         self._calls = Calls(
             methods,
             size_max=config.grpc_max_inbound_message_size,

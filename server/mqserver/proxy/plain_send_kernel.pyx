@@ -155,7 +155,7 @@ cdef inline bint _is_blank(Span text) noexcept nogil:
 
 
 cdef inline Reader _inside(Reader *data) noexcept nogil:
-    """Return a reader of the message that comes next; ``_leave`` goes on behind it."""
+    """Return a reader of the message that comes next; ``_leave`` goes on after it."""
     cdef Span found = _bytes(data)
     cdef Reader inner
     inner.at, inner.end, inner.left = found.at, found.at + found.size, data.left

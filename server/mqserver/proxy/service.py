@@ -26,7 +26,7 @@ from mqserver.proxy.clients.sessions import Sessions
 from mqserver.proxy.clients.telemetry_commands import CommandQueue
 from mqserver.proxy.clients.transactions import Transactions
 from mqserver.proxy.cluster import Cluster
-from mqserver.proxy.context import ProxyContext, SecretOf, context_of
+from mqserver.proxy.context import Authorize, ProxyContext, SecretOf, context_of
 from mqserver.proxy.drafts import ReadPlainSend, SendDraft, plain_send_reader, send_limits
 from mqserver.proxy.grpc_status import ProxyRefused, ok, status_of
 from mqserver.proxy.grpc_validator import group_of, subscription_of, topic_of
@@ -184,8 +184,15 @@ class Service:
         commands: AsyncIterator[SizedCommand],
         context: ProxyContext,
         queue: CommandQueue,
+        check: Authorize | None = None,
     ) -> None:
         """Handle commands of a client until it ends the stream; answers and ours go to ``queue``.
+
+        Args:
+            commands: of the client.
+            context: who calls.
+            queue: gets answers, and the commands of this endpoint.
+            check: checks settings; None if only brokers do.
 
         Raises:
             CallFailed: a command cannot be handled.
@@ -195,6 +202,8 @@ class Service:
             async for sized in commands:
                 # The session may have ended with NotifyClientTermination; then it begins again.
                 session = self.sessions.of(context)
+                if check is not None and sized.command.settings is not None:
+                    check(sized.command.settings, context)
                 await self._handle_command(sized, session, queue)
                 # Nothing is read from a client that asks for answers faster than it reads them.
                 await queue.wait_for_room()
@@ -266,12 +275,15 @@ class Service:
         return Response(status=ok())
 
 
-def methods_of(service: Service, *, secret_of: SecretOf | None) -> dict[str, GrpcMethod]:
+def methods_of(
+    service: Service, *, secret_of: SecretOf | None, authorize: Authorize | None = None
+) -> dict[str, GrpcMethod]:
     """Return each method of a service by the path of its calls.
 
     Args:
         service: the methods.
         secret_of: the accounts; None when access control is off.
+        authorize: checks what a client asks for; None if only brokers do.
     """
 
     def refuse(response: type[Response] | type[TelemetryCommand], call: GrpcCall) -> bytes | None:
@@ -287,16 +299,6 @@ def methods_of(service: Service, *, secret_of: SecretOf | None) -> dict[str, Grp
     async def receive(call: GrpcCall) -> None:
         async for part in service.receive(call.request, call.context):
             await call.write(part)
-
-    async def telemetry(call: GrpcCall) -> None:
-        queue = CommandQueue(call.hold_bytes)
-        writing = asyncio.create_task(
-            queue.write_all(call.write), name=f"telemetry of {call.context.client_id}"
-        )
-        try:
-            await service.telemetry(call.messages(), call.context, queue)
-        finally:
-            writing.cancel()
 
     methods = {
         name: _with_long_requests(
@@ -317,12 +319,55 @@ def methods_of(service: Service, *, secret_of: SecretOf | None) -> dict[str, Grp
         prepare=partial(_prepared, ReceiveMessageRequest),
     )
     methods["Telemetry"] = GrpcMethod(
-        telemetry,
+        partial(_telemetry, service, authorize),
         takes_stream=True,
         refuse=partial(refuse, TelemetryCommand),
         prepare=_prepared_command,
     )
+    if authorize is not None:
+        for name, unary in service.methods.items():
+            methods[name] = _authorized(methods[name], unary.response, authorize)
+        receiving = methods["ReceiveMessage"]
+        methods["ReceiveMessage"] = _authorized(receiving, ReceiveMessageResponse, authorize)
     return {f"/{NAME}/{name}": methods[name] for name in methods}
+
+
+async def _telemetry(service: Service, check: Authorize | None, call: GrpcCall) -> bytes | None:
+    """Serve one Telemetry stream; return the answer that ends it, if settings are refused."""
+    queue = CommandQueue(call.hold_bytes)
+    writing = asyncio.create_task(
+        queue.write_all(call.write), name=f"telemetry of {call.context.client_id}"
+    )
+    try:
+        await service.telemetry(call.messages(), call.context, queue, check)
+    except ProxyRefused as error:
+        return TelemetryCommand(status=status_of(error)).encode()
+    finally:
+        writing.cancel()
+    return None
+
+
+def _authorized(
+    method: GrpcMethod, response: type[Response] | type[ReceiveMessageResponse], check: Authorize
+) -> GrpcMethod:
+    """Return a method with one request that is checked before anything is done for it."""
+
+    async def run(call: GrpcCall) -> bytes | None:
+        try:
+            check(call.request, call.context)
+        except ProxyRefused as error:
+            return response(status=status_of(error)).encode()
+        return await method.run(call)
+
+    def post(call: GrpcCall) -> bool:
+        try:
+            check(call.request, call.context)
+        except ProxyRefused:
+            # Then the call is answered like one that is not posted, with the refusal.
+            return False
+        return method.post is not None and method.post(call)
+
+    return method._replace(run=run, post=None if method.post is None else post)
 
 
 def _with_long_requests(method: GrpcMethod, name: str, config: ProxyConfig) -> GrpcMethod:

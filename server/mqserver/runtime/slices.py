@@ -147,7 +147,7 @@ class Slices:
             return answer
         self._running_count += 1
         # The bytes of a request count as in flight for its peer until it is answered.
-        request.conn.keep(request.held_size)
+        request.conn.count_held(request.held_size)
         self._go_on(steps, request, step)
         return None
 
@@ -220,7 +220,7 @@ class Slices:
             self._go_on(steps, request, step)
             return
         self._running_count -= 1
-        request.conn.keep(-request.held_size)
+        request.conn.count_held(-request.held_size)
         if answer is not None:
             request.reply(answer)
 

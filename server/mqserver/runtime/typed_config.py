@@ -29,6 +29,8 @@ ConfigT = TypeVar("ConfigT")
 DefaultT = TypeVar("DefaultT")
 
 ENVIRONMENT_PREFIX = "ROCKETMQ_"
+HIDDEN = "******"
+"""What is shown of a secret."""
 
 
 class Value(NamedTuple):
@@ -53,6 +55,7 @@ class Key(NamedTuple):
     low: int | None
     high: int | None
     important: bool
+    secret: bool = False
 
 
 def setting(
@@ -62,6 +65,7 @@ def setting(
     low: int | None = None,
     high: int | None = None,
     important: bool = False,
+    secret: bool = False,
 ) -> DefaultT:
     """Declare one attribute of a config dataclass.
 
@@ -71,9 +75,10 @@ def setting(
         low: smallest number allowed.
         high: largest number allowed.
         important: whether ``-m`` prints it.
+        secret: whether the value is hidden wherever settings are printed.
     """
-    metadata = {"key": key, "low": low, "high": high, "important": important}
-    return dataclasses.field(default=default, metadata=metadata)
+    metadata = {"key": key, "low": low, "high": high, "important": important, "secret": secret}
+    return dataclasses.field(default=default, metadata=metadata, repr=not secret)
 
 
 def computed(
@@ -106,7 +111,8 @@ def keys_of(config_type: type) -> dict[str, Key]:
         name = field.metadata.get("key") or camel_case(field.name)
         low, high = field.metadata.get("low"), field.metadata.get("high")
         important = bool(field.metadata.get("important"))
-        keys[name] = Key(name, field.name, kind, optional, low, high, important)
+        secret = bool(field.metadata.get("secret"))
+        keys[name] = Key(name, field.name, kind, optional, low, high, important, secret)
     return keys
 
 
@@ -241,9 +247,12 @@ def boolean(value: Value) -> bool:
 
 
 def format_settings(config: object, *, important_only: bool = False) -> list[tuple[str, str]]:
-    """Return key and text of every setting of a config, formatted as Java prints them."""
+    """Return key and text of every setting of a config, formatted as Java prints them.
+
+    The text of a secret that is set is ``******``.
+    """
     return [
-        (name, _text(getattr(config, key.attribute)))
+        (name, _shown(key, getattr(config, key.attribute)))
         for name, key in keys_of(type(config)).items()
         if key.important or not important_only
     ]
@@ -280,6 +289,10 @@ def _integer(value: Value, key: Key) -> int:
 def refused(value: Value, expected: str) -> SettingsError:
     """Return the error for a value that is not what is expected."""
     return SettingsError(f"{value.source}: {value.key} is {value.text!r}, expected {expected}")
+
+
+def _shown(key: Key, value: object) -> str:
+    return HIDDEN if key.secret and value else _text(value)
 
 
 def _text(value: object) -> str:

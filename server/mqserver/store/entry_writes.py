@@ -2,7 +2,7 @@
 
     Upkeep (loop) ── add_queue, add_index: copies ──> EntryWrite ── run (thread) ── end (loop)
 
-Rule: while a job runs, readers find the entries in memory, and more are added behind them; ``end``
+Rule: while a job runs, readers find the entries in memory, and more are added after them; ``end``
 lets go of what is in the files. What could not be written is written by a later job, at the same
 places and with the same bytes. Nothing is synced here.
 

@@ -90,7 +90,7 @@ class RawLog:
 
     @property
     def end(self) -> int:
-        """Log offset behind the last byte that was appended, written or not."""
+        """Log offset after the last byte that was appended, written or not."""
         return self._log.end
 
     @property
@@ -249,7 +249,7 @@ class RawLog:
         if isinstance(handle, int):
             columns = self._table.columns
             if columns.next_offset(handle) == entry.queue_offset:
-                columns.give(handle, 1)
+                columns.assign_offsets(handle, 1)
                 return handle
         queue = self._at_its_place(self._table.obtain(*key), entry)
         if queue is not None:
@@ -287,7 +287,7 @@ class RawLog:
 def _size_of_other(
     data: bytes, pos: int, log_offset: int, left: int, reason: str
 ) -> tuple[int, int]:
-    """Return the size of the non-record at ``pos``, or how many bytes are needed to tell.
+    """Return the size of the non-record at ``pos``, or how many bytes are needed to know it.
 
     Args:
         data: bytes of the log.

@@ -98,13 +98,13 @@ class Reader:
         Args:
             topic: the topic of the queue.
             queue_id: its id.
-            queue_offset: the first message wanted.
-            count_max: number of messages wanted; 0 still returns one.
-            size_max: bytes wanted, None for the configured limit; the first message is
+            queue_offset: the first message to return.
+            count_max: most messages to return; 0 still returns one.
+            size_max: most bytes to return, None for the configured limit; the first message is
                 returned whatever its size.
-            codes: tag codes of the messages that are wanted; None for all messages.
-            wants: tells it from more than the tag code, which is tested first. The cost of these
-                tests is limited, so fewer entries may be examined.
+            codes: tag codes of the messages to return; None for all messages.
+            wants: tests more of a message than its tag code, which is tested first. The cost of
+                these tests is limited, so fewer entries may be examined.
             may_wait: if False, raise ``ColdRead`` instead of waiting for the disk.
 
         Raises:
@@ -338,6 +338,6 @@ class Reader:
 def _say_behind(queue: ConsumeQueue, number: int, log_offset: int) -> None:
     """Log that an entry is skipped; Java skips all entries before the file that it names."""
     LOG.error(
-        "entry %d of queue %d of %s points behind the log, to %d: it is passed over",
+        "skipped entry %d of queue %d of %s, which points past the end of the log, to %d",
         number, queue.queue_id, queue.topic, log_offset,
     )  # fmt: skip

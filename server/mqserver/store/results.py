@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 Chunk = bytes | memoryview
-"""Whole records, one directly after another."""
+"""Whole records, one right after another."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -102,7 +102,7 @@ class RunResult(NamedTuple):
 class DispatchEntry(NamedTuple):
     """One stored record, as it is reported to everything that follows the log.
 
-    A copy in a queue of another topic (multi-dispatch) has its own entry, directly after
+    A copy in a queue of another topic (multi-dispatch) has its own entry, right after
     that of its record, with the same log offset and no keys.
     """
 

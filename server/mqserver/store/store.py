@@ -8,7 +8,7 @@ A put is stored when the write that ``begin_write`` began after it has ended (AS
 ``end_flush`` has moved ``flushed_offset`` past it (SYNC_FLUSH). Only then is it dispatched, and
 only dispatched messages can be read (``commitlog.groups`` has the states). After a write or sync
 error the store takes no more messages but still serves reads. When the disk is full, or the
-process has run out of descriptors or memory, the puts of that write and those behind it are undone
+process has run out of descriptors or memory, the puts of that write and those after it are undone
 and new ones may follow.
 
 Source: store/DefaultMessageStore.java, store/CommitLog.java#asyncPutMessage (4.9.7).
@@ -77,9 +77,9 @@ class MessageStore:
         self.failure = ""
         """Why puts are refused, permanently or until there is space; empty if they are not."""
         self.is_read_only = False
-        """No messages are stored any more until a restart."""
+        """Whether no messages are stored any more until a restart."""
         self.is_copy = False
-        """Puts are refused because this store holds a copy of another broker's log."""
+        """Whether puts are refused because this store holds a copy of another broker's log."""
         self._config = config
         self._disk, self._paths = opened.disk, opened.paths
         self._opened_end = opened.log.written_offset
@@ -126,7 +126,7 @@ class MessageStore:
         """Lock, load and recover a store directory, or create it if it is absent.
 
         Args:
-            is_cut: whether the log was cut on purpose, so that queues point behind its end.
+            is_cut: whether the log was cut on purpose, so that queues point past its end.
 
         Raises:
             StoreLocked: another broker serves the directory.
@@ -155,7 +155,7 @@ class MessageStore:
                 self._closed = True
                 self._upkeep.close(self._log.flushed_offset)
         except OSError as error:
-            raise self._fail("the store could not be stopped in order", error) from error
+            raise self._fail("the store could not be shut down properly", error) from error
         finally:
             self._closed = True
             self._log.close()

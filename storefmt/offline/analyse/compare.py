@@ -223,7 +223,7 @@ class _LogBytes:
         return self._log.open(span).read(pos - base, min(size, base + span.size - pos))
 
     def next_file(self, pos: int) -> int:
-        """Return where the first file behind ``pos`` starts, a huge number for none."""
+        """Return where the first file after ``pos`` starts, a huge number for none."""
         return min((base for base in self._log.bases if base > pos), default=1 << 62)
 
 

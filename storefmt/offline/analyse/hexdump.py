@@ -91,7 +91,7 @@ def dump_log(store: StoreView, log_offset: int) -> Dump:
 
 
 def dump_file(store: StoreView, path: str, pos: int, *, count: int = 1) -> Dump:
-    """Return the entry of a file of the store that holds byte ``pos``, and those behind it.
+    """Return the entry of a file of the store that holds byte ``pos``, and those after it.
 
     Args:
         path: relative to the store.

@@ -128,7 +128,7 @@ def describe(record: Record) -> MessageHistory:
 
 
 def _op_offsets(body: bytes) -> tuple[int, ...]:
-    # 4.9 writes one number, 5.x a list with a comma behind each.
+    # 4.9 writes one number, 5.x a list with a comma after each.
     words = body[:_OP_BODY_SIZE_MAX].decode("ascii", "replace").split(",")
     return tuple(number for word in words if (number := _number(word)) is not None)
 

@@ -5,7 +5,7 @@
 Rule: two ways give one result, and a test compares them. Where numpy and pyarrow are installed,
 whole batches are grouped (``storefmt.offline.analyse.record_batches``); elsewhere records are
 counted one by one. Memory is bounded, see ``storefmt.offline.analyse.record_counts``. Damage is
-passed over; ``verify`` reports it.
+skipped; ``verify`` reports it.
 """
 
 from collections.abc import Callable, Iterator

@@ -117,7 +117,7 @@ def trace(
     if anonymous:
         search.notes.append("the message has no unique key: the whole log was read for its retries")
         search.look(anonymous, scan=True)
-    # A request to delete a timer has another key: it lies behind it in the timer's queue.
+    # A request to delete a timer has another key: it lies after it in the timer's queue.
     for waiting in [r for r in own if kind_of(r.topic) is TopicKind.TIMER and r.unique_key]:
         search.add(_recalls(store, waiting))
     records = sorted(search.found.values(), key=lambda r: (r.store_ms, r.log_offset))
@@ -307,7 +307,7 @@ def _recalls(store: StoreView, waiting: Record) -> Iterator[Record]:
 
 
 def _behind(store: StoreView, key: QueueKey, after: int) -> Iterator[Record]:
-    """Yield the records of a queue that lie behind a log offset."""
+    """Yield the records of a queue that lie after a log offset."""
     if key not in store.tree.queues:
         return
     view = store.queue(*key)
@@ -317,7 +317,7 @@ def _behind(store: StoreView, key: QueueKey, after: int) -> Iterator[Record]:
         try:
             earlier = view.entry(middle).log_offset < after
         except StoreError:
-            # A file of the queue is missing: begin at its start, and pass over the gap.
+            # A file of the queue is missing: begin at its start, and skip the gap.
             low = view.start_offset
             break
         low, high = (middle + 1, high) if earlier else (low, middle)

@@ -5,7 +5,7 @@
 
 Rule: only the bytes count. Any position may be the start of a record, and ``log_offset`` says
 where the record once was, not where it is. A record counts if its lengths add up and its CRC fits;
-the search continues behind it, else one byte further. The same record found twice (a copy of a
+the search continues after it, else one byte further. The same record found twice (a copy of a
 file, a page written twice) counts once. ``CarvedLog`` writes the records into a new log.
 
 Source: store/CommitLog.java#checkMessageAndReturnSize (layout only).
@@ -279,7 +279,7 @@ class CarvedLog:
         if not order:
             return
         first = places[order[0]] - HEAD_SIZE
-        # The log begins with a file, or goes on behind the one from before the Raft group.
+        # The log begins with a file, or goes on after the one from before the Raft group.
         at = max(first - first % self.file_size, self._in_place_end)
         with closing(OpenFiles()) as files:
             for place in order:

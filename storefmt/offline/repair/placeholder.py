@@ -1,4 +1,4 @@
-"""Makes records that replace damaged bytes, so that a broker reads the records behind them.
+"""Makes records that replace damaged bytes, so that a broker reads the records after them.
 
     | record | damage of n bytes        | record |
     | record | placeholder | … | filler | record |     the same n bytes, all valid

@@ -108,7 +108,7 @@ class QueueWriter:
             self._begin(end)
 
     def finish(self) -> None:
-        """Write the rest; what lies behind the last entry becomes free space.
+        """Write the rest; what lies after the last entry becomes free space.
 
         Raises:
             OSError: the disk refuses.

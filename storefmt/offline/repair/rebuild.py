@@ -50,7 +50,7 @@ class QueueBuilt:
     """One queue that was written.
 
     Attributes:
-        min_offset: of the first entry that has a file; ``max_offset``: behind the last one.
+        min_offset: of the first entry that has a file; ``max_offset``: after the last one.
         filler_count: entries that no record of the log has.
         file_size: bytes of each file.
         expired_count: old entries from ``expired_first`` on that only point before the log.
@@ -77,7 +77,7 @@ class RebuildResult:
 
     Attributes:
         record_count: records of the log that were read; ``lost_size``: bytes that are not records.
-        log_end: log offset behind the last record; ``last_store_ms`` is its store time.
+        log_end: log offset after the last record; ``last_store_ms`` is its store time.
         index_full_ms: end of the last full index file, as the checkpoint has it; 0 for none.
         notes: what could not be rebuilt, a sentence each.
     """

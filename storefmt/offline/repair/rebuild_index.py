@@ -79,7 +79,7 @@ class IndexFiles:
         self.is_done = False
         """Whether the file of this share is full."""
         self.follows = -1
-        """Log offset of the last entry that a share passed over, -1 for none."""
+        """Log offset of the last entry that a share skipped, -1 for none."""
         self.end_log_offset = -1
         """Log offset of the last entry, -1 for none."""
         self._passed = share.passed if share else 0

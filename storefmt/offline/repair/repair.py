@@ -7,7 +7,7 @@
 Rule: the store is only read. Every record keeps its log offset, so that offsets, ids and slaves
 stay right. Each loss and each change is a row of the report. Strangers, the abort file and the
 lock are not copied. If topics.json cannot be read, the queues give a rough topic table, because a
-topic without a line there has no route. Queues behind the last one with messages stay unknown, and
+topic without a line there has no route. Queues after the last one with messages stay unknown, and
 the broker makes its own topics again when it starts.
 
 Source: store/DefaultMessageStore.java#load, store/CommitLog.java#recoverNormally.

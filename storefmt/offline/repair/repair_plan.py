@@ -84,7 +84,7 @@ class RepairPlan:
         self.fixes: dict[tuple[int, str], Fix] = {}
         """By log offset of the record and field."""
         self.end = 0
-        """Log offset behind the last record or blank that stays."""
+        """Log offset after the last record or blank that stays."""
         self.cut: Hole | None = None
         self.unplaced: list[LostMessage] = []
         """Lost messages for which no bytes are left: their entries become fillers."""
@@ -119,7 +119,7 @@ class RepairPlan:
         self._finish(base, pos)
 
     def _plan_item(self, solid: EffectiveItem) -> int:
-        """Handle one item of the log; return the log offset behind it."""
+        """Handle one item of the log; return the log offset after it."""
         item, log_offset = solid.item, solid.log_offset
         if isinstance(item, Record):
             return self._take_record(item, log_offset)
@@ -237,7 +237,7 @@ class RepairPlan:
 
     def _missing_files(self, start: int, end: int) -> None:
         if (end - start) // self._file_size > MISSING_FILES_MAX:
-            # A broker reads on behind the gap; nothing is made up for so many files.
+            # A broker reads on after the gap; nothing is made up for so many files.
             self._placement.hole(end - start)
             return
         for base in range(start, end, self._file_size):
@@ -281,7 +281,7 @@ class RepairPlan:
         mine = self._hole_at(placed.log_offset)
         if mine is not None:
             # Only its body is lost: it keeps its place.
-            self._give(LostMessage(*placed.key, placed.queue_offset), mine)
+            self._place_message(LostMessage(*placed.key, placed.queue_offset), mine)
         elif placed.queue_offset != placed.claimed:
             record = self._store.log.record_at(placed.log_offset)
             self._fix(record, placed.log_offset, "queue_offset", placed.queue_offset)
@@ -292,7 +292,7 @@ class RepairPlan:
             hole = None if entry is None else self._hole_at(entry.log_offset)
             if hole is None and entry is not None and self._take_back(message, entry):
                 continue
-            self._give(message, hole or self._hole_between(placed, message))
+            self._place_message(message, hole or self._hole_between(placed, message))
 
     def _old_entry(self, key: QueueKey, queue_offset: int) -> CqEntry | None:
         view = self._placement.view(key)
@@ -347,7 +347,7 @@ class RepairPlan:
         )
         self.fixes[at, name] = Fix(at, span.pos, name, old, new, value)
 
-    def _give(self, message: LostMessage, hole: Hole | None) -> None:
+    def _place_message(self, message: LostMessage, hole: Hole | None) -> None:
         if hole is None or self._message_count >= MESSAGES_MAX:
             if len(self.unplaced) < MESSAGES_MAX:
                 self.unplaced.append(message)
@@ -363,7 +363,7 @@ class RepairPlan:
         return self.holes[number]
 
     def _hole_between(self, placed: PlacedEntry, message: LostMessage) -> Hole | None:
-        """Return a hole with room for ``message``, before a record and behind the one before it."""
+        """Return a hole with room for ``message``, before a record and after the one before it."""
         first = bisect_left(self._starts, placed.after)
         last = bisect_left(self._starts, placed.log_offset)
         between = (self.holes[number] for number in range(first, last))
@@ -379,7 +379,7 @@ class RepairPlan:
         for queue_offset, entry in view.entries(start):
             hole = self._hole_at(entry.log_offset) if 0 < entry.size < FILLER_SIZE else None
             if first < 0 and hole is not None:
-                self._give(LostMessage(*key, queue_offset), hole)
+                self._place_message(LostMessage(*key, queue_offset), hole)
             elif first < 0 and self._take_back(LostMessage(*key, queue_offset), entry):
                 continue
             elif self._is_beyond(entry):

@@ -81,7 +81,7 @@ class Window:
         return decode_record(file.read(self.pos + start, end - start), check_crc=False)
 
     def up_to(self, stop: int) -> "Window":
-        """Return the window up to the first record at or behind ``stop``, or all of it."""
+        """Return the window up to the first record at or after ``stop``, or all of it."""
         number = int(np.searchsorted(self.starts, stop - self.pos))
         if not COUNT_MIN <= number < len(self.starts):
             return self

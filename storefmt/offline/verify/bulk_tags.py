@@ -71,7 +71,7 @@ def find_tags(texts: Texts) -> Tags:
     names = names[names >= 0]
     for number, letter in enumerate(_NAME):
         names = names[view[names + number] == letter]
-    # What is looked for behind the last one lies in no properties.
+    # What is looked for after the last one lies in no properties.
     names = np.append(names, [len(view), len(view)])
     separators = np.append(np.flatnonzero(view == _SEPARATOR), len(view))
     name_rows = np.searchsorted(names, texts.start)

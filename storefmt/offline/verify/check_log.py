@@ -2,7 +2,7 @@
 
 Rule: bytes that cannot be decoded, up to the next record that can, are one finding. A record that
 can be decoded is checked field by field and then against its queue; or a whole window is passed
-if all of its records are in order (``bulk``). Damage behind every record that the queues know is
+if all of its records are in order (``bulk``). Damage after every record that the queues know is
 an open or stale tail and not a loss: a running broker writes there, and a recovery leaves old
 bytes there.
 """
@@ -148,7 +148,7 @@ class LogCheck:
             window = bulk.check_window(span, pos, base)
             if window is None:
                 return pos
-            # The scan must see the end of the file: the last record, or the bytes behind it.
+            # The scan must see the end of the file: the last record, or the bytes after it.
             count = len(window.starts) - 1
             self._check_window(span, window, base, count)
             pos += int(window.starts[count])
@@ -166,12 +166,12 @@ class LogCheck:
                 self._check_record(located(number), base)
             return
         for number in sorted({0, 1, *window.odd(count)}):
-            one = located(number)
+            record = located(number)
             if number < 2:
-                self._check_neighbours(one)
+                self._check_neighbours(record)
             if not window.plain[number]:
-                self._check_fields(one, base)
-                self.queues.record(one, base + one.pos)
+                self._check_fields(record, base)
+                self.queues.record(record, base + record.pos)
         self._neighbours.skip_to(window.record(count - 2, file), located(count - 1))
         self.records += count
         self.size += int(window.starts[count])

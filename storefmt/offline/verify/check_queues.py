@@ -32,7 +32,7 @@ class ConsumeQueueCheck:
     """Compares every record of the log with the consume queues.
 
     Attributes:
-        end: log offset behind the last record that any queue knew when the check began.
+        end: log offset after the last record that any queue knew when the check began.
     """
 
     def __init__(self, store: StoreView, findings: Findings) -> None:

@@ -23,7 +23,7 @@ class QueueForms(NamedTuple):
     """One queue, as its files have it and as RocksDB has it; offsets in entries.
 
     Attributes:
-        files, rocksdb: the first entry, and the one behind the last.
+        files, rocksdb: the first entry, and the one after the last.
         differing_count: entries that both have, and that are not the same.
         first_differing: queue offset of the first of them, -1 for none.
         in_files, in_rocksdb: that entry.

@@ -48,14 +48,14 @@ def check_seal(
     if not directory.is_dir():
         return
     log_spans = {span.path.name: span for span in store.log.spans}
-    found = map_files(
+    checksum_files = map_files(
         _check_one,
         ((span, directory / name) for name, span in log_spans.items()),
         make=partial(StoreView, store.tree),
         worker_count=min(worker_count, len(log_spans)),
     )
-    with closing(found):
-        for of_file in found:
+    with closing(checksum_files):
+        for of_file in checksum_files:
             findings.merge(of_file)
     _check_missing(store, findings, directory, log_spans)
 

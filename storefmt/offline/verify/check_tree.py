@@ -197,7 +197,7 @@ def _check_checkpoint(store: StoreView, findings: Findings) -> None:
 
 def _check_times(store: StoreView, checkpoint: Checkpoint, findings: Findings) -> None:
     # While a broker runs, the checkpoint may be newer than the log that was listed.
-    # Bytes that cannot be read behind the last whole record may also be newer than it.
+    # Bytes that cannot be read after the last whole record may also be newer than it.
     open_end = store.aborted or store.log.data_end > store.log.end
     last = None if open_end else store.log.last
     newest_ms = last[2].store_ms if last else TIME_MAX_MS

@@ -8,7 +8,7 @@ another record has the entry   the topic was deleted and made again
 the queue began again later    the same, and the new topic has fewer messages
 
 The log does not say that a topic was deleted. Three things show it: a queue whose entry 0
-points behind older records of that queue; a queue whose last entry points behind a record
+points after older records of that queue; a queue whose last entry points after a record
 that should come after it; a directory of a topic from which queues are missing, since
 ``deleteTopic`` removes the directories of the queues and leaves that of the topic.
 
@@ -42,7 +42,7 @@ class MissingEntries:
     """Explains the records that are left in a ``Matching`` after all entries were read.
 
     Attributes:
-        queue_end: log offset behind the last record that any queue knows.
+        queue_end: log offset after the last record that any queue knows.
         holes: (start, end) of the log that could not be read.
     """
 

@@ -39,7 +39,7 @@ class Neighbours:
         return outliers
 
     def skip_to(self, before: Record | None, middle: LocatedRecord) -> None:
-        """Continue behind two records in a row; earlier records were compared elsewhere."""
+        """Continue after two records in a row; earlier records were compared elsewhere."""
         self._before = before
         self._middle = middle.without_body()
 

@@ -66,10 +66,10 @@ class WorkerWindows:
             window = self._windows.popleft()[1]
             self._bulk.mark_entries(window)
             return window
-        found = self._bulk.check_window(span, pos, base)
-        if found is not None and self._windows and self._place()[0] == place[0]:
-            return found.up_to(self._place()[1])
-        return found
+        end = self._bulk.check_window(span, pos, base)
+        if end is not None and self._windows and self._place()[0] == place[0]:
+            return end.up_to(self._place()[1])
+        return end
 
     def __enter__(self) -> Self:
         return self
@@ -121,7 +121,7 @@ def bulk_of(tree: Tree, deep: bool, window_size: int = WINDOW_SIZE) -> Bulk:
 def check_part(bulk: Bulk, part: LogPart) -> list[Window]:
     """Check one part of the log and return its windows, without their bytes.
 
-    Where records are large or damaged, the bytes of one window are passed over.
+    Where records are large or damaged, the bytes of one window are skipped.
     """
     log = bulk.matching.store.log
     span, base = log.spans[part.number], log.bases[part.number]

@@ -8,7 +8,7 @@
 Rule: the segments follow each other from the start of the log file: records, the blank at its end,
 and damage that existed when it was sealed. RocketMQ's own CRC covers only the body of a record;
 these checksums cover every byte. A broker ignores the directory. Records that a broker writes
-later lie behind ``sealed_size``, and the next run seals them. A segment that has changed is never
+later lie after ``sealed_size``, and the next run seals them. A segment that has changed is never
 sealed again.
 """
 
@@ -238,7 +238,7 @@ def _target(path: Path) -> OutputDirectory:
     if path.is_symlink() or (path.exists() and not path.is_dir()):
         raise BadCall(f"{path} is not a directory; move it away or name another one")
     if path.is_dir():
-        # A file that a killed run has not finished is written anew.
+        # A file that a killed run has not finished is rewritten.
         names = [each.name.removesuffix(_SPARE) for each in path.iterdir()]
         known = all(len(name) == 20 and name.isdigit() for name in names)
         if not known:

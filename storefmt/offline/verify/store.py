@@ -133,7 +133,7 @@ def _check_lost_log(store: StoreView, record_count: int, findings: Findings) -> 
 
 
 def _check_offsets(store: StoreView, config: ConfigTables, findings: Findings) -> None:
-    """Report groups whose offset lies behind the end of a queue; admins may do so on purpose."""
+    """Report groups whose offset lies past the end of a queue; admins may do so on purpose."""
     for (topic, group), offsets in sorted(config.offsets.items()):
         for queue_id, offset in sorted(offsets.items()):
             try:

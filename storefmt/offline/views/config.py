@@ -102,7 +102,7 @@ def read_config(store: StoreView) -> ConfigTables:
 
 
 def has_light_queues(store: StoreView) -> bool:
-    """Tell whether a broker with enableLmq, which needs enableMultiDispatch, had the store."""
+    """Return whether a broker with enableLmq, which needs enableMultiDispatch, had the store."""
     return store.paths.config_file(LMQ_OFFSETS).is_file()
 
 

@@ -4,8 +4,8 @@
                                                        ^ end: nothing behind it counts
 
 Rule: the records of a file decide its place in the log. After a clean stop every record has been
-dispatched to the queues. So damage in the last file, behind every record that the queues know, is
-the tail that an earlier recovery left there, and records behind it are ghosts that do not count.
+dispatched to the queues. So damage in the last file, after every record that the queues know, is
+the tail that an earlier recovery left there, and records after it are ghosts that do not count.
 After a kill, or where no queue is left as evidence, every readable record counts.
 """
 
@@ -59,7 +59,7 @@ class EffectiveLog:
         end = 0 if store.aborted else max(map(dispatched_end, queues), default=0)
         self.tail_from = end if end > 0 else 1 << 63
         self.end = self.min_offset
-        """Log offset behind the last item that counts, once ``items`` has ended."""
+        """Log offset after the last item that counts, once ``items`` has ended."""
 
     @property
     def min_offset(self) -> int:

@@ -5,8 +5,8 @@
 
 Rule: nothing is locked or kept open between polls. Bytes that are not a complete record may be a
 record that the broker is writing, so ``poll`` waits for them. Only when complete records lie
-behind them, they are reported as ``SkippedBytes`` and passed over. Files that retention deletes are
-reported and passed over in the same way.
+after them, they are reported as ``SkippedBytes`` and skipped. Files that retention deletes are
+reported and skipped in the same way.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from storefmt.paths import parse_log_file_name
 from storefmt.store_file import StoreFile
 
 POLLS_TO_WAIT: Final = 10
-"""How often damage with records behind it is read again before it is passed over."""
+"""How often damage with records after it is read again before it is skipped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class FollowedRecord:
 
 @dataclass(frozen=True, slots=True)
 class SkippedBytes:
-    """Bytes of the log that were passed over, and why."""
+    """Bytes of the log that were skipped, and why."""
 
     log_offset: int
     size: int

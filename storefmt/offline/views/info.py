@@ -217,7 +217,7 @@ def log_file(store: StoreView, span: FileSpan) -> FileView:
 
 
 def _end_reason(file: StoreFile, base: int, pos: int) -> str:
-    """Return what lies behind the last record of a log file."""
+    """Return what lies after the last record of a log file."""
     match next(walk_file(file, base=base, start=pos), (pos, None))[1]:
         case Blank():
             return BLANK
@@ -241,7 +241,7 @@ def group_infos(store: StoreView, config: ConfigTables) -> list[GroupInfo]:
 
 
 def dispatched_end(view: QueueView) -> int:
-    """Return the log offset behind the record that a queue's last entry points at."""
+    """Return the log offset after the record that a queue's last entry points at."""
     for queue_offset in range(view.max_offset - 1, view.start_offset - 1, -1):
         try:
             entry = view.entry(queue_offset)

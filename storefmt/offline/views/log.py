@@ -73,7 +73,7 @@ class LogView:
 
     @cached_property
     def end(self) -> int:
-        """Log offset behind the last whole record, or behind the blank that follows it."""
+        """Log offset after the last whole record, or after the blank that follows it."""
         if self.last is None:
             return self.min_offset
         span, pos, record = self.last
@@ -86,7 +86,7 @@ class LogView:
 
     @cached_property
     def data_end(self) -> int:
-        """Log offset behind the last byte that is not zero; beyond ``end`` if there is damage."""
+        """Log offset after the last byte that is not zero; beyond ``end`` if there is damage."""
         for span in reversed(self.spans):
             size = self.open(span).data_end()
             if size:
@@ -100,7 +100,7 @@ class LogView:
 
     @property
     def last_end(self) -> int:
-        """Log offset behind the last whole record, without a blank after it."""
+        """Log offset after the last whole record, without a blank after it."""
         if self.last is None:
             return self.min_offset
         span, pos, record = self.last

@@ -56,7 +56,7 @@ def last_record(file: StoreFile, *, base: int, end: int) -> tuple[int, Record] |
     stop = end
     while stop > 0:
         first = max(0, stop - WINDOW_SIZE)
-        # A record that starts before ``stop`` may have its magic behind it.
+        # A record that starts before ``stop`` may have its magic after it.
         data = file.read(first, stop - first + RECORD_HEAD.size)
         for match in reversed(list(MAGIC.finditer(data))):
             start = match.start() - MAGIC_POS

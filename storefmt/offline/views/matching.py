@@ -130,7 +130,7 @@ class Matching:
         return None
 
     def _is_copy_missing(self, expected: ExpectedEntry, entry: CqEntry | None) -> bool:
-        """Tell whether a copy should have an entry; ``entry`` is the one in its place.
+        """Return whether a copy should have an entry; ``entry`` is the one in its place.
 
         It should if the rebuild would make one, see ``is_copy_believed``: an entry of an earlier
         record shows that the queue had already passed the place.

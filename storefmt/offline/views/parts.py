@@ -246,6 +246,6 @@ def _tiered(store: StoreView, span: FileSpan) -> str:
             if isinstance(by_offset, dict):
                 topics[str(path).split("/")[-2 if "/" in str(path) else 0]] += len(by_offset)
                 segments += len(by_offset)
-                found = [s.get("size") for s in by_offset.values() if isinstance(s, dict)]
-                size += sum(each for each in found if isinstance(each, int))
+                sizes = [s.get("size") for s in by_offset.values() if isinstance(s, dict)]
+                size += sum(each for each in sizes if isinstance(each, int))
     return f"segments: {segments}{_some(topics)}, bytes: {size}"

@@ -4,7 +4,7 @@
     |e0 … e299|   |e300 … e599|  |e600 … e640|00000|
     ^ min_offset (entries behind the start of the log)  ^ max_offset
 
-Rule: an all-zero entry was never written, and the queue ends behind its last entry that is not
+Rule: an all-zero entry was never written, and the queue ends after its last entry that is not
 zero. ``entries`` skips the entries of missing files. Nothing here reads the log; ``verify`` does.
 
 Source: store/ConsumeQueue.java#correctMinOffset, #getMaxOffsetInQueue.
@@ -58,7 +58,7 @@ class QueueView:
 
     @cached_property
     def max_offset(self) -> int:
-        """Return the queue offset behind the last entry; the next one to be written."""
+        """Return the queue offset after the last entry; the next one to be written."""
         for span in reversed(self.files):
             end = self._open.open(span.path).data_end()
             if end:
@@ -125,7 +125,7 @@ class QueueView:
         return self.files[number]
 
     def range_of(self, span: FileSpan) -> tuple[int, int]:
-        """Return the queue offsets that one file holds: the first, and behind the last."""
+        """Return the queue offsets that one file holds: the first, and after the last."""
         low = span.start // ENTRY_SIZE
         return low, max(low, min(self.max_offset, span.end // ENTRY_SIZE))
 

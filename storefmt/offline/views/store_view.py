@@ -141,8 +141,8 @@ class StoreView:
     @cached_property
     def settings_databases(self) -> frozenset[str]:
         """The directories of ``config`` that hold topics, groups or offsets in RocksDB."""
-        found = (path.name for path in self.tree.databases if path.parent == self.paths.config)
-        return frozenset(found).intersection(NAMES)
+        databases = (path.name for path in self.tree.databases if path.parent == self.paths.config)
+        return frozenset(databases).intersection(NAMES)
 
     @property
     def settings_paths(self) -> frozenset[str]:

@@ -45,6 +45,28 @@ def class_path(home: Path = JAVA) -> str:
     return f"{target / 'classes'}:{home / 'lib'}/*"
 
 
+def jars_of(version: str) -> str:
+    """Return the class path of another version of RocketMQ 5, without programs of ours.
+
+    Its jars are kept in a folder of their own beside those of ``JAVA_FIVE``.
+
+    Raises:
+        RuntimeError: Maven ended with an error; its output is in the text.
+    """
+    target = JAVA_FIVE / "target"
+    target.mkdir(exist_ok=True)
+    jars, part = target / f"lib-{version}", target / f"lib-{version}.part"
+    with (target / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not jars.exists():
+            shutil.rmtree(part, ignore_errors=True)
+            options = (f"-Drocketmq.version={version}", f"-DoutputDirectory={part}")
+            copy = "dependency:copy-dependencies"
+            _run(JAVA_FIVE, "mvn", "-q", "-B", copy, *options, "-DincludeScope=runtime")
+            part.rename(jars)
+    return f"{jars}/*"
+
+
 def _build(home: Path, target: Path) -> None:
     jars, classes = _digest([home / "pom.xml"]), _digest(sorted((home / "src").glob("*.java")))
     stamp = target / "stamp"

@@ -62,6 +62,9 @@ _BROKER_SETTINGS: Mapping[str, str] = {
     "diskMaxUsedSpaceRatio": "95",
     "registerNameServerPeriod": "10000",
     "flushConsumerOffsetInterval": "500",
+    # 5.4.0 compares its timer wheel of 37 MB byte for byte in each flush: every second, that is
+    # three quarters of what an idle broker takes of a processor.
+    "timerFlushIntervalMs": "10000",
     # Level 3 is the first delay of a message that a consumer refused.
     "messageDelayLevel": "1s 2s 3s 4s",
 }

@@ -3,6 +3,11 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
+from mqadmin.cluster.brokers import ServerNode
+from mqadmin.cluster.server_tables import BrokerCounts
+from mqadmin.commands import ha
 from mqserver.broker.config import BrokerRole
 from remoting.codes import RequestCode
 from tests.mqadmin.conftest import Run, cells
@@ -141,3 +146,21 @@ async def diff_says(
     )
     assert all(row["same"] for row in rows if row["kind"] == "log")
     assert code == int(wanted != [("log", 0, 0)])
+
+
+@pytest.mark.parametrize(
+    ("numbers", "epoch"),
+    [
+        ({"haEpoch": "0", "masterEpoch": "7"}, 7),
+        ({"haEpoch": "1795845620712", "masterEpoch": "0"}, 0),
+        ({"haEpoch": "1795845620712"}, 1_795_845_620_712),
+        ({}, None),
+    ],
+    ids=["group", "a group without a master yet", "pair", "Java"],
+)
+def test_the_epoch_is_that_of_the_group_if_there_is_one(
+    numbers: dict[str, str], epoch: int | None
+) -> None:
+    node = ServerNode("C", "g", 0, "127.0.0.1:1")
+
+    assert ha._row(node, BrokerCounts(numbers), None, None).epoch == epoch

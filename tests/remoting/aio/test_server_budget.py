@@ -99,7 +99,7 @@ async def test_what_the_owner_keeps_for_a_peer_is_charged_until_it_is_gone() -> 
         (conn,) = desk.conns
         sizes = []
         for size in (5_000, 3_000, -5_000):
-            conn.keep(size)
+            conn.count_held(size)
             sizes.append(budget.used_size)
         writer.close()
         await until(lambda: len(desk.closed) == 1)

@@ -6,11 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from mqserver.broker.config import BrokerConfig, BrokerRole, broker_config, printed
+from mqserver.broker.config import (
+    AUTH_CLASSES,
+    BrokerConfig,
+    BrokerRole,
+    broker_config,
+    printed,
+)
 from mqserver.runtime.javakeys import BROKER_KEYS
 from mqserver.runtime.typed_config import SettingsError, Value, keys_of
 from mqserver.store.store_config import FlushDiskType, StoreConfig
 
+USERS = {"authenticationEnabled": "true"}
 GROUP = {"enableControllerMode": "true", "controllerAddr": "a:1;b:2"}
 
 
@@ -93,6 +100,16 @@ def test_every_key_of_ours_is_a_key_of_java_but_a_few() -> None:
         "syncBrokerMetadataPeriod",
         "syncFromLastFile",
     }
+    users = {
+        "authenticationEnabled",
+        "authenticationWhitelist",
+        "authorizationEnabled",
+        "authorizationWhitelist",
+        "initAuthenticationUser",
+        "innerClientAuthenticationCredentials",
+        "migrateAuthFromV1Enabled",
+        *AUTH_CLASSES,
+    }
     assert ours - BROKER_KEYS == {
         "bindAddress",
         "aclStrict",
@@ -111,6 +128,7 @@ def test_every_key_of_ours_is_a_key_of_java_but_a_few() -> None:
         *group,
         *ratios,
         *timer,
+        *users,
     }
 
 
@@ -140,6 +158,14 @@ def test_a_key_only_java_uses_is_a_warning(caplog) -> None:
         ({"messageDelayLevel": "1s 5x"}, "messageDelayLevel"),
         ({"mappedFileSizeCommitLog": "0"}, "mappedFileSizeCommitLog is 0"),
         ({"aclEnable": "true", "rocketmqHome": ""}, "neither rocketmqHome nor ROCKETMQ_HOME"),
+        ({"authorizationEnabled": "true"}, "anybody could name any user"),
+        ({**USERS, "aclEnable": "true", "rocketmqHome": "/"}, "choose one kind of accounts"),
+        ({**USERS, "grpcServerPort": "0", "namesrvAddr": "a:1"}, "who asks brokers for gRPC"),
+        (
+            {**USERS, "authenticationProvider": "my.Own"},
+            "authenticationProvider is my.Own, and only",
+        ),
+        ({**USERS, "migrateAuthFromV1Enabled": "true", "rocketmqHome": ""}, "says where conf is"),
         ({"adminAddresses": "10.0"}, "adminAddresses is '10.0': Netaddress examine Exception"),
         ({"storePathCommitLog": "/elsewhere"}, "only '"),
         ({"storePathRootDir": ""}, "storePathRootDir is '', expected a path"),
@@ -153,6 +179,22 @@ def test_a_key_only_java_uses_is_a_warning(caplog) -> None:
 )
 def test_what_cannot_be_served_is_refused_by_name(settings: dict[str, str], text: str) -> None:
     assert text in refused(**settings)
+
+
+def test_the_default_classes_of_5_x_are_accepted() -> None:
+    stateful = AUTH_CLASSES["authorizationStrategy"].replace("Stateless", "Stateful")
+
+    mine = config(**USERS, **{**AUTH_CLASSES, "authorizationStrategy": stateful})
+
+    assert mine.authentication_enabled
+
+
+def test_passwords_are_hidden_wherever_settings_are_printed() -> None:
+    mine = config(initAuthenticationUser='{"password":"secretWord"}')
+
+    assert dict(printed(mine))["initAuthenticationUser"] == "******"
+    assert dict(printed(mine))["innerClientAuthenticationCredentials"] == ""
+    assert "secretWord" not in repr(mine)
 
 
 def test_in_a_group_id_and_role_of_the_file_have_no_effect() -> None:

@@ -134,7 +134,8 @@ def test_an_entry_that_points_behind_the_log_hides_no_other(
     offsets = [record.queue_offset for record in records]
     assert offsets == [*range(10), *range(11, 33), *range(11, 43)]
     assert (
-        "entry 10 of queue 0 of topic-a points behind the log, to 1125899906842624" in caplog.text
+        "entry 10 of queue 0 of topic-a, which points past the end of the log, to 1125899906842624"
+        in caplog.text
     )
 
 

@@ -13,11 +13,12 @@ acl/plain/PlainPermissionManager.java#buildPlainAccessResource.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntFlag
-from typing import Final
+from typing import ClassVar, Final
 
 from mqserver.broker.names import retry_topic
 from mqserver.runtime.access.addresses import AddressPattern, BadAddress
 from remoting.bodies import PlainAccessConfig
+from remoting.codes import ResponseCode
 from storefmt.names import RETRY_PREFIX
 
 KEY_SIZE_MIN: Final = 7
@@ -26,6 +27,22 @@ KEY_SIZE_MIN: Final = 7
 
 class AclError(Exception):
     """The access control refuses a request or an account; the text is Java's."""
+
+    response_code: ClassVar[ResponseCode] = ResponseCode.SYSTEM_ERROR
+    prefix: ClassVar[str] = "org.apache.rocketmq.acl.common.AclException: "
+    """The beginning of the remark, which clients and people look for."""
+
+    @property
+    def remark(self) -> str:
+        """The remark of the answer."""
+        return f"{self.prefix}{self}"
+
+
+class UserRefused(AclError):
+    """ACL 2.0 refuses a request, a user or a rule; the text is that of 5.4.0."""
+
+    response_code = ResponseCode.NO_PERMISSION
+    prefix = ""
 
 
 class Perm(IntFlag):

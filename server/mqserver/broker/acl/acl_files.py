@@ -61,7 +61,7 @@ class AclTable:
     versions: dict[Path, DataVersion] = field(default_factory=dict)
 
 
-class _OwnerOnly(Files):
+class OwnerOnly(Files):
     """File operations that let only the owner of the process read a file."""
 
     def write_synced(self, path: Path, data: bytes) -> None:
@@ -85,7 +85,7 @@ class AclFiles:
     def __init__(self, home: Path, *, files: Files | None = None) -> None:
         self._conf = home.resolve() / "conf"
         self.default = self._conf / "plain_acl.yml"
-        self._files = files or _OwnerOnly()
+        self._files = files or OwnerOnly()
 
     def paths(self) -> list[Path]:
         """Return the files that exist, those of ``conf/acl`` first."""

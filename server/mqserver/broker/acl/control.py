@@ -13,14 +13,12 @@ Source: acl/plain/PlainPermissionManager.java#validate, #updateAccessConfig,
 broker/BrokerController.java#initialAcl.
 """
 
-import base64
 import dataclasses
-import hashlib
-import hmac
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, cast
 
+from mqserver.broker.acl.access import BrokerAccess
 from mqserver.broker.acl.accounts import (
     AclAccount,
     AclError,
@@ -34,14 +32,11 @@ from mqserver.broker.acl.live_accounts import LiveAccounts
 from mqserver.broker.acl.rules import Level, Resource, TopicAt, rule_of
 from mqserver.broker.acl.scope import Scopes
 from mqserver.runtime.access.addresses import AddressPattern, BadAddress
-from remoting.acl import ACCESS_KEY, Proof, content_of, is_signed
 from remoting.bodies import PlainAccessConfig
 from remoting.command import Command
 from remoting.errors import RemotingError
-from remoting.signing import key_for
 from storefmt.config.fastjson import Json, Key
 from storefmt.config.tables import DataVersion
-from storefmt.formats.properties import INNER_MULTI_DISPATCH
 from storefmt.names import (
     CHECK_MAX_TIME_TOPIC,
     HALF_TOPIC,
@@ -60,12 +55,8 @@ HOLDING_TOPICS: Final = frozenset({
 HIDDEN: Final = "******"
 """The text that replaces every secret key in answers."""
 
-SIGNERS_MAX: Final = 4_096
-_Asker = tuple[str, int, str, str | None, str | None]
-_COPIED: Final = INNER_MULTI_DISPATCH.encode()
 
-
-class AccessControl:
+class AccessControl(BrokerAccess):
     """Checks requests with the accounts of one home directory.
 
     Args:
@@ -79,37 +70,13 @@ class AccessControl:
     """
 
     def __init__(self, files: AclFiles, *, strict: bool, topic_at: TopicAt, scopes: Scopes) -> None:
+        super().__init__(scopes)
         self._files = files
         self._strict = strict
         self._topic_at = topic_at
-        self._scopes = scopes
         self._live = LiveAccounts(files)
-        self._signers: dict[_Asker, hmac.HMAC | None] = {}
 
     # Requests.
-
-    def check(self, ip: str, command: Command, *, at: str = "") -> None:
-        """Return if a request is allowed.
-
-        Args:
-            ip: the address of the sender.
-            command: the request.
-            at: the local address at which it arrived, ``host:port``.
-
-        Raises:
-            AclError: the peer at ``ip`` may not send this request.
-        """
-        if at:
-            self._scopes.arrived_at(at)
-        if rule_of(command.code, strict=self._strict).level is Level.ANYBODY:
-            return
-        account = self._signer(ip, command.ext.get(ACCESS_KEY))
-        if account is None:
-            return
-        scope = self._scopes.check(command.code, content_of(command.ext, b""))
-        if not is_signed(command, key_for(scope, account.secret_key)):
-            raise AclError(f"Check signature failed for accessKey={account.access_key}")
-        self._check_perms(account, command)
 
     def secret_of(self, access_key: str) -> str | None:
         """Return the secret key of an account, to check what it signed; None without account."""
@@ -121,75 +88,17 @@ class AccessControl:
         is_admin = account is not None and account.is_admin
         return account.secret_key if account is not None and is_admin else None
 
-    def allows_send(self, ip: str, code: int, topic: str, proof: Proof) -> bool:
-        """Return whether ``check`` allows a send, at less cost; False if only ``check`` can tell.
-
-        Args:
-            ip: address of the producer.
-            code: request code of the send.
-            topic: topic of the message, which is not a retry topic.
-            proof: what proves the producer.
-        """
-        # With this property the message may be copied to other topics.
-        return _COPIED not in proof.content and self._allows(ip, code, topic, None, proof)
-
-    def allows_pull(self, ip: str, code: int, topic: str, group: str, proof: Proof) -> bool:
-        """Return whether ``check`` allows a pull, at less cost; False if only ``check`` can tell.
-
-        Args:
-            ip: address of the consumer.
-            code: request code of the pull.
-            topic: topic of the queue.
-            group: group of the consumer.
-            proof: what proves the consumer.
-        """
-        return self._allows(ip, code, topic, group, proof)
-
-    def _allows(self, ip: str, code: int, topic: str, group: str | None, proof: Proof) -> bool:
-        """Return whether a request is allowed whose permissions depend on these names alone.
-
-        What does not depend on the content is decided once until the accounts change.
-        """
-        asker = (ip, code, topic, group, proof.access_key)
-        try:
-            signer = self._signers[asker]
-        except KeyError:
-            try:
-                signer = self._new_signer(*asker)
-            except AclError:
-                return False
-            if len(self._signers) >= SIGNERS_MAX:
-                # Somebody comes with ever new keys or from ever new addresses: bound the memory.
-                self._signers.clear()
-            self._signers[asker] = signer
-        if signer is None:
-            return True
-        try:
-            scope = self._scopes.check(code, proof.content)
-        except AclError:
-            return False
-        if scope is not None and scope.is_ours_only:
-            return False
-        signer = signer.copy()
-        signer.update(proof.content)
-        return hmac.compare_digest(base64.b64encode(signer.digest()), proof.signature)
-
-    def _new_signer(
-        self, ip: str, code: int, topic: str, group: str | None, access_key: str | None
-    ) -> hmac.HMAC | None:
-        """Return the signer of an account's requests; None if they need no signature.
-
-        Raises:
-            AclError: the request is not allowed, whatever is signed.
-        """
+    def _secret_key(self, ip: str, access_key: str | None, code: int) -> str | None:
         account = self._signer(ip, access_key)
-        if account is None:
-            return None
-        ext = {"topic": topic, "b": topic}
-        if group is not None:
-            ext["consumerGroup"] = group
-        self._check_perms(account, Command(code, ext=ext))
-        return hmac.new(account.secret_key.encode(), digestmod=hashlib.sha1)
+        return None if account is None else account.secret_key
+
+    def _bad_signature(self, access_key: str | None) -> AclError:
+        return AclError(f"Check signature failed for accessKey={access_key}")
+
+    def _check_rights(self, ip: str, access_key: str | None, command: Command) -> None:
+        account = self._signer(ip, access_key)
+        if account is not None:
+            self._check_perms(account, command)
 
     def _signer(self, ip: str, access_key: str | None) -> AclAccount | None:
         """Return the account that has to sign a request; None if ``ip`` needs no signature.
@@ -256,7 +165,7 @@ class AccessControl:
         table = self._live.table
         self._live.reload(now_ms)
         if self._live.table is not table:
-            self._signers.clear()
+            self._changed()
 
     @property
     def version(self) -> DataVersion:
@@ -346,7 +255,7 @@ class AccessControl:
     def _write(self, path: Path, content: Mapping[str, Json], now_ms: int) -> None:
         self._files.write(path, content, now_ms=now_ms)
         self._live.load()
-        self._signers.clear()
+        self._changed()
 
 
 def _key_of(account: Json) -> str | None:

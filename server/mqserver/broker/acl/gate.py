@@ -1,20 +1,23 @@
 """The check before every request of a broker: its accounts, or the rule for administrators.
 
-Rule: with ``aclEnable`` the accounts decide about every request, from everywhere. Without it
-whatever an administrator writes is taken from this machine only
+Rule: with ``aclEnable`` or ``authenticationEnabled`` the accounts decide about every request, from
+everywhere. Without them what an administrator writes is accepted only from this machine
 (``mqserver.runtime.access.admin_gate``).
 
 Source: broker/BrokerController.java#initialAcl.
 """
 
 from collections.abc import Callable, Collection
-from typing import Final
+from functools import partial
 
+from mqserver.broker.acl.access import BrokerAccess
 from mqserver.broker.acl.accounts import AclError, Perm
 from mqserver.broker.acl.acl_files import AclFiles
 from mqserver.broker.acl.control import AccessControl
+from mqserver.broker.acl.first_users import codes_in, first_users
 from mqserver.broker.acl.rules import ADMIN_WRITES
 from mqserver.broker.acl.scope import Scopes
+from mqserver.broker.acl.user_access import UserAccess, UserSettings
 from mqserver.broker.config import BrokerConfig
 from mqserver.broker.names import retry_topic
 from mqserver.runtime.access.admin_gate import LocalGate, address_list, warn_if_open
@@ -22,16 +25,12 @@ from mqserver.runtime.access.hostaddress import join_address
 from mqserver.runtime.request import Request, RequestRefused
 from mqserver.store.store import MessageStore
 from remoting.acl import ACCESS_KEY
-from remoting.codes import ResponseCode
 from storefmt.errors import RecordDamaged
 from storefmt.formats.message import decode_record
 from storefmt.formats.properties import REAL_TOPIC
 from storefmt.names import CHECK_MAX_TIME_TOPIC, HALF_TOPIC, SCHEDULE_TOPIC, TIMER_TOPIC
 
 Gate = Callable[[Request], None]
-
-JAVA_NAME: Final = "org.apache.rocketmq.acl.common.AclException"
-"""The beginning of every refusal, which clients and people look for."""
 
 
 def open_access(
@@ -40,8 +39,8 @@ def open_access(
     *,
     now_ms: Callable[[], int],
     filter_servers: Callable[[], Collection[str]] = list,
-) -> AccessControl | None:
-    """Return the access control of a broker, or None if aclEnable is not set.
+) -> BrokerAccess | None:
+    """Return the access control of a broker, or None if neither kind of accounts is enabled.
 
     Args:
         config: the settings.
@@ -50,15 +49,27 @@ def open_access(
         filter_servers: returns the addresses of the filter servers, which pass requests on.
 
     Raises:
-        ConfigDamaged: an account file cannot be read.
+        ConfigDamaged: an account file, or a setting that names a user, cannot be read.
+        OSError: a damaged file that has a good ``.bak`` cannot be moved aside.
     """
+    scopes = Scopes(lambda: own_addresses(config, filter_servers()), now_ms)
+    find_topic = partial(topic_at, store)
+    if config.authentication_enabled:
+        settings = UserSettings(
+            config.broker_cluster_name,
+            checks_rules=config.authorization_enabled,
+            strict=config.acl_strict,
+            unsigned_codes=codes_in(config.authentication_whitelist),
+            open_codes=codes_in(config.authorization_whitelist),
+        )
+        return UserAccess(first_users(config), settings, topic_at=find_topic, scopes=scopes)
     if not config.acl_enable or config.rocketmq_home is None:
         return None
     return AccessControl(
         AclFiles(config.rocketmq_home),
         strict=config.acl_strict,
-        topic_at=lambda log_offset: topic_at(store, log_offset),
-        scopes=Scopes(lambda: own_addresses(config, filter_servers()), now_ms),
+        topic_at=find_topic,
+        scopes=scopes,
     )
 
 
@@ -68,7 +79,7 @@ def own_addresses(config: BrokerConfig, filter_servers: Collection[str]) -> set[
     return {config.broker_addr, fast, *filter_servers}
 
 
-def make_gate(config: BrokerConfig, access: AccessControl | None) -> Gate:
+def make_gate(config: BrokerConfig, access: BrokerAccess | None) -> Gate:
     """Return a function that raises RequestRefused for a request that is not allowed."""
     if access is None:
         key = "adminAddresses"
@@ -82,12 +93,12 @@ def make_gate(config: BrokerConfig, access: AccessControl | None) -> Gate:
             local_address = join_address(conn.local_ip, conn.local_port)
             access.check(conn.peer[0], request.command, at=local_address)
         except AclError as error:
-            raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"{JAVA_NAME}: {error}") from error
+            raise RequestRefused(error.response_code, error.remark) from error
 
     return check
 
 
-def require_group(access: AccessControl | None, request: Request, group: str) -> None:
+def require_group(access: BrokerAccess | None, request: Request, group: str) -> None:
     """Check that the sender has SUB permission for a group; without ACL every sender has it.
 
     Raises:
@@ -99,7 +110,7 @@ def require_group(access: AccessControl | None, request: Request, group: str) ->
         ip, access_key = request.conn.peer[0], request.command.ext.get(ACCESS_KEY)
         access.require(ip, access_key, (retry_topic(group), Perm.SUB))
     except AclError as error:
-        raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"{JAVA_NAME}: {error}") from error
+        raise RequestRefused(error.response_code, error.remark) from error
 
 
 def topic_at(store: MessageStore, log_offset: int) -> str | None:

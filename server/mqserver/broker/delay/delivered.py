@@ -137,7 +137,7 @@ class DeliveredTail:
         try:
             records = next(self._walk, None)
         except OSError as error:
-            LOG.error("the log cannot be read, delayed messages may come twice: %s", error)
+            LOG.error("cannot read the log, so delayed messages may be delivered twice: %s", error)
             return False
         for record in records or ():
             if _NAMES_LEVEL in record.properties and record.topic != SCHEDULE_TOPIC:

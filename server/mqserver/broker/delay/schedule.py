@@ -75,7 +75,7 @@ class ClockSkew:
 
     def __init__(self, times: Times) -> None:
         self.stepped = Observers[[int]]()
-        """Told of the ms by which the wall clock was changed."""
+        """Called with the ms by which the wall clock was changed."""
         self._skews = [times.now_ms - times.steady_ms]
         self._ended_ms: list[int] = []
         """When each skew except the last one ended, by the steady clock."""
@@ -320,7 +320,7 @@ class DelayService:
         return now.log_offset - saved.log_offset >= TAIL_SIZE_MAX
 
     def stranded(self) -> dict[int, int]:
-        """Return how many messages wait in levels that messageDelayLevel lacks now, by level."""
+        """Return by level how many messages wait in levels that messageDelayLevel no longer has."""
         counts = {}
         for topic, queue_id in self._context.store.queues():
             level = queue_id + 1
@@ -393,7 +393,9 @@ class DelayService:
             for level in self._levels:
                 count = offsets.get(level.level, 0) - self._safe.get(level.level, 0)
                 if count > 0:
-                    LOG.info("delay level %d: the log has %d deliveries more", level.level, count)
+                    LOG.info(
+                        "delay level %d: found %d more deliveries in the log", level.level, count
+                    )
                     self._move(level, offsets[level.level])
         self.is_caught_up = True
         return True
@@ -470,7 +472,7 @@ class DelayService:
         next_offset, log_offset = record.queue_offset + 1, self._context.store.written_offset
         if message is None:
             LOG.error(
-                "delayed message at log offset %d names no topic or queue to go to; left out",
+                "skipped the delayed message at log offset %d, which names no topic or queue",
                 record.log_offset,
             )
         else:
@@ -484,7 +486,7 @@ class DelayService:
                 )
                 log_offset = self._puts.deliver(message, now_ms).log_offset
             except RequestRefused as refused:
-                LOG.warning("delay level %d waits: %s", level.level, refused)
+                LOG.warning("delay level %d cannot deliver yet: %s", level.level, refused)
                 return False
         level.queue_offset = next_offset
         self._unsafe.append(log_offset)

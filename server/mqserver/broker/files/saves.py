@@ -217,14 +217,14 @@ def done_when_saved(files: StateFiles, name: str, done: Done) -> Done:
     """
     codes: list[ResponseCode] = []
 
-    def told(code: ResponseCode) -> None:
+    def wait_for_save(code: ResponseCode) -> None:
         codes.append(code)
         if len(codes) == 2:
             done(next((code for code in codes if code is not ResponseCode.SUCCESS), code))
 
     doubt = ResponseCode.FLUSH_DISK_TIMEOUT
-    files.mark(name, lambda error: told(ResponseCode.SUCCESS if error is None else doubt))
-    return told
+    files.mark(name, lambda error: wait_for_save(ResponseCode.SUCCESS if error is None else doubt))
+    return wait_for_save
 
 
 def answer_when_saved(

@@ -4,7 +4,7 @@
                                          (a comment needs the end of its line)
 
 Rule: the longest match wins, and keywords may be upper or lower case. Only the tokens that the
-parser asks for are scanned, so an unknown character behind the last one is not an error. There
+parser asks for are scanned, so an unknown character after the last one is not an error. There
 are no hexadecimal or octal numbers: ``0x1F`` is 0 and a name, ``010`` is 0 and 10.
 
 Source: filter/parser/SelectorParser.jj (4.9.7), without the keywords that 5.x adds.

@@ -7,7 +7,7 @@
                         | [NOT] IN ('text', ..) | [NOT] LIKE 'text' [ESCAPE 'c'], strict only)*
     unary      = (+ | - | NOT)* (literal | name | "(" or ")")
 
-Rule: the result is that of the real broker, including its oddities. Text behind a complete
+Rule: the result is that of the real broker, including its oddities. Text after a complete
 expression is ignored, ``NOT a = 1`` means ``(NOT a) = 1``, the text of a property must be a number
 of the literal's type, and an expression that cannot be evaluated does not match. A strict
 expression must end where its text ends, and may contain LIKE. Nesting is limited because this
@@ -70,7 +70,7 @@ class Expression(NamedTuple):
     text: str
     term: Term
     ignored: str
-    """The text behind the expression, which has no effect."""
+    """The text after the expression, which has no effect."""
     operand_count: int
     """How many names and literals it has; this measures the cost of evaluating it."""
 
@@ -99,7 +99,7 @@ def compile_sql(text: str, *, strict: bool = False) -> Expression:
 
     Args:
         text: the expression.
-        strict: refuse text behind the expression, and allow LIKE.
+        strict: refuse text after the expression, and allow LIKE.
 
     Raises:
         TooLong: the expression is longer or has more operands than this broker evaluates.

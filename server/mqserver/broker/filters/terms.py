@@ -50,7 +50,7 @@ class LikePattern:
 
     Args:
         pattern: ``%`` matches any text, ``_`` any one character.
-        escape: a ``%``, ``_`` or escape behind it stands for itself; empty for no escape.
+        escape: a ``%``, ``_`` or escape after it stands for itself; empty for no escape.
 
     Raises:
         ValueError: the escape is longer than one character or precedes another character.

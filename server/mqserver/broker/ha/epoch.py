@@ -7,7 +7,7 @@ every epoch that the promoted broker knew. So two promotions that do not know of
 different epochs (unless ordered in the same ms), and the later one wins.
 
     FOLLOWS ──promoted──> LEADS ──hears of a higher epoch──> FENCED
-       ^                    ^ no broker told a higher one       │
+       ^                    ^ no broker has a higher one        │
        │                 ASKING (a master that starts)          │
        └──────────────────────── demoted ───────────────────────┘
 
@@ -125,7 +125,7 @@ class EpochFile:
 
     @property
     def is_outranked(self) -> bool:
-        """Tell whether the broker has heard of a higher epoch than its own."""
+        """Return whether the broker has heard of a higher epoch than its own."""
         return self.heard > self.epoch
 
     def next_epoch(self, now_ms: int) -> int:

@@ -7,10 +7,10 @@
 
 A master asks the brokers in ``brokerAddresses`` and the master that it replaced, and with accounts
 also the brokers of its name that the name servers know. ``mqserver.broker.ha.trust`` says whom it
-believes. It also tells its epoch to masters with a lower one.
+believes. It also sends its epoch to masters with a lower one.
 
 Rule: a master that starts accepts messages when the others have answered or the timeout
-(``ASK_S``) is over. Java brokers and name servers know no epochs and tell none.
+(``ASK_S``) is over. Java brokers and name servers have no epochs.
 
 Source: none, RocketMQ 4.9 has no fencing.
 """
@@ -57,7 +57,7 @@ class Peer(NamedTuple):
 
     @property
     def is_master(self) -> bool:
-        """Tell whether it is a master, fenced or not."""
+        """Return whether it is a master, fenced or not."""
         return self.role != "SLAVE"
 
 
@@ -75,7 +75,7 @@ class Fence:
     """Keeps the standing of one broker and lets it accept messages only when it leads.
 
     Args:
-        broker: accepts or refuses messages as told here.
+        broker: accepts or refuses messages as this class decides.
         client: connections to other brokers and name servers.
         file: the epochs as read at the start.
         trust: says whom this broker believes.
@@ -91,7 +91,7 @@ class Fence:
     ) -> None:
         self.file = file
         self.fenced = Observers[[]]()
-        """Told when this broker must stop acting as a master and being registered as one."""
+        """Called when this broker must stop acting as a master and being registered as one."""
         self.peers: list[Peer] = []
         """The other masters of this name that answered in the last round."""
         self.standing = START[not broker.config.is_slave, file.is_outranked]
@@ -106,7 +106,7 @@ class Fence:
 
     @property
     def is_fenced(self) -> bool:
-        """Tell whether this is a master and another broker was promoted after it."""
+        """Return whether this is a master and another broker was promoted after it."""
         return self.standing is Standing.FENCED
 
     def hear(self, epoch: int, source: str) -> None:
@@ -114,7 +114,7 @@ class Fence:
 
         Args:
             epoch: in ms since 1970; one that is far beyond the clock is not believed.
-            source: who told it, a peer that is trusted, for the log.
+            source: the trusted peer that it came from, for the log.
         """
         if epoch <= self.file.heard:
             return
@@ -122,31 +122,31 @@ class Fence:
         if not is_believable(epoch, now_ms):
             self._warn(
                 source,
-                f"epoch {epoch} of {source} is not believed: it lies {(epoch - now_ms) // 1000} s "
-                "beyond this clock; compare the clocks of the brokers",
+                f"ignored epoch {epoch} of {source}, which lies {(epoch - now_ms) // 1000} s ahead "
+                "of this clock; compare the clocks of the brokers",
             )
             return
         try:
             self.file = self.file.replace(heard=epoch)
         except OSError as error:
-            LOG.error("epoch %d is not kept, and is forgotten with this process: %s", epoch, error)
+            LOG.error("could not save epoch %d, so a restart forgets it: %s", epoch, error)
             self.file = dataclasses.replace(self.file, heard=epoch)
         if self.file.is_outranked:
             was_fenced, self.standing = self.is_fenced, step(self.standing, EpochEvent.HIGHER)
             if self.is_fenced and not was_fenced:
-                self._close(f"{source} told it")
+                self._close(f"heard from {source}")
                 self.fenced()
 
-    def hear_name_server(self, told: HaEpoch, source: str) -> None:
+    def hear_name_server(self, answer: HaEpoch, source: str) -> None:
         """Note the epoch in a name server's answer; where there are accounts, only with a proof."""
-        statement = self._promotion(told.ha_epoch)
-        if not self._trust.has_accounts or self._trust.is_proved(told.ha_epoch_proof, *statement):
-            self.hear(told.ha_epoch, source)
-        elif told.ha_epoch > self.file.heard:
+        statement = self._promotion(answer.ha_epoch)
+        if not self._trust.has_accounts or self._trust.is_proved(answer.ha_epoch_proof, *statement):
+            self.hear(answer.ha_epoch, source)
+        elif answer.ha_epoch > self.file.heard:
             self._warn(
                 source,
-                f"epoch {told.ha_epoch} of {source} is not believed: no account of this broker "
-                "proves it; a broker without keys, or somebody else, has registered it there",
+                f"ignored epoch {answer.ha_epoch} of {source}: no account of this broker proves "
+                "it; a broker without keys, or a stranger, has registered it there",
             )
 
     def hear_slave(self, epoch: int, address: str) -> None:
@@ -157,8 +157,8 @@ class Fence:
         else:
             self._warn(
                 _host_of(address),
-                f"epoch {epoch} of {address}, on the HA port, is not believed: its address is not "
-                "in slaveAddresses",
+                f"ignored epoch {epoch} of {address} on the HA port: its address is not in "
+                "slaveAddresses",
             )
 
     @property
@@ -251,13 +251,13 @@ class Fence:
     # Other brokers.
 
     async def round(self, now_ms: int) -> None:
-        """Ask the other brokers of this name for their epochs, and tell older masters ours."""
+        """Ask the other brokers of this name for their epochs, and send ours to older masters."""
         config = self._broker.config
         if config.is_slave:
             return
         addresses = {*config.other_brokers, self.file.former_master}
         if self._trust.has_accounts:
-            # Anybody may have registered these; they are asked because they can prove themselves.
+            # Any client may have registered these, but they can prove themselves when asked.
             addresses |= set(sorted(await self._named())[:NAMED_MAX])
         asked = sorted(addresses - {"", config.broker_addr})
         answers = await asyncio.gather(*(self.ask(address) for address in asked))
@@ -267,7 +267,7 @@ class Fence:
             if peer.is_trusted:
                 self.hear(peer.epoch, peer.address)
         for peer in self.peers:
-            await self._tell(peer)
+            await self._send_epoch(peer)
 
     async def _named(self) -> set[str]:
         """Return the addresses that the name servers have for this broker name."""
@@ -297,14 +297,14 @@ class Fence:
             command = Command.request(ExtensionCode.GET_EPOCH, question)
             reply = await self._client.invoke(address, command, timeout_s=ASK_S)
             if reply.code != ResponseCode.SUCCESS:
-                LOG.debug("broker %s does not tell its epoch: code %d", address, reply.code)
+                LOG.debug("broker %s did not return its epoch: code %d", address, reply.code)
                 return None
             answer = reply.header(GetEpochResponse)
         except BadHeader as error:
-            self._warn(address, f"{address} is left out, it answers nonsense: {error}")
+            self._warn(address, f"ignored {address}, whose answer makes no sense: {error}")
             return None
         except RemotingError as error:
-            LOG.debug("broker %s does not tell its epoch: %s", address, error)
+            LOG.debug("broker %s did not return its epoch: %s", address, error)
             return None
         if answer.broker_name != config.broker_name:
             return None
@@ -336,35 +336,35 @@ class Fence:
         proof = self._trust.prove(*statement, access_key=question.access_key)
         return dataclasses.replace(answer, proof=proof)
 
-    async def _tell(self, peer: Peer) -> None:
+    async def _send_epoch(self, peer: Peer) -> None:
         if self.is_fenced or peer.problem or not peer.ha_address or peer.epoch >= self.file.epoch:
             return
         if not peer.is_trusted and _host_of(peer.ha_address) != _host_of(peer.address):
             return
         LOG.error(
-            "%s is a master of the same name, with epoch %d; it is told epoch %d",
+            "%s is a master of the same name with epoch %d; sending it epoch %d",
             peer.address, peer.epoch, self.file.epoch,
         )  # fmt: skip
         try:
             await tell_epoch(peer.ha_address, self.file.epoch)
         except (OSError, BadCall) as error:
-            LOG.warning("%s was not told: %s; is this machine in its slaveAddresses?",
+            LOG.warning("could not tell %s: %s; is this machine in its slaveAddresses?",
                         peer.address, error)  # fmt: skip
 
     def numbers(self) -> dict[str, str]:
         """Return the entries of the runtime information that are about epochs."""
         config = self._broker.config
-        found = {
+        numbers = {
             "haEpoch": str(self.file.epoch),
             "haEpochHeard": str(self.file.heard),
             "haBrokerName": config.broker_name,
             "haFence": self._broker.sender.refusal,
         }
         if not config.is_slave:
-            found["haServerAddress"] = config.ha_server_addr
+            numbers["haServerAddress"] = config.ha_server_addr
         for number, peer in enumerate(self.peers):
-            found[f"haPeer_{number}"] = peer.address
-        return found
+            numbers[f"haPeer_{number}"] = peer.address
+        return numbers
 
 
 def _host_of(address: str) -> str:

@@ -66,7 +66,7 @@ class Transfers:
         if self._have < self._need:
             return []
         data = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
-        found: list[Transfer] = []
+        transfers: list[Transfer] = []
         pos, end = 0, len(data)
         while True:
             if end - pos < HEADER.size:
@@ -79,10 +79,10 @@ class Transfers:
             if end - start < size:
                 need = HEADER.size + size
                 break
-            found.append(Transfer(log_offset, data[start : start + size]))
+            transfers.append(Transfer(log_offset, data[start : start + size]))
             pos = start + size
         self._parts, self._have, self._need = [data[pos:]], end - pos, need
-        return found
+        return transfers
 
 
 def transfer_frames(log_offset: int, data: bytes, *, batch_size: int) -> list[bytes]:

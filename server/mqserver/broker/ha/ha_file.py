@@ -58,14 +58,14 @@ class HaFile:
         if not path.exists():
             return cls(path)
         try:
-            found = read_json(path.read_bytes())
-            role = found.get("promoted")
+            fields = read_json(path.read_bytes())
+            role = fields.get("promoted")
             return cls(
                 path,
-                found.get("partsAt"),
+                fields.get("partsAt"),
                 role and BrokerRole[role],
-                found.get("demoted"),
-                bool(found.get("cutTail")),
+                fields.get("demoted"),
+                bool(fields.get("cutTail")),
             )
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ConfigDamaged(f"{path}: {error}; repair it or delete it") from error
@@ -180,8 +180,8 @@ def cut_if_ordered(config: BrokerConfig, file: HaFile) -> HaFile:
         copy = copy_tail(paths, file.parts_at)
         cut_log(paths, file.parts_at)
         LOG.warning(
-            "this log was cut at %d; what its master does not have of it is in %s, where "
-            "`mqadmin store log` reads it", file.parts_at, copy,
+            "cut this log at %d; the bytes that its master does not have are in %s, where "
+            "`mqadmin store log` reads them", file.parts_at, copy,
         )  # fmt: skip
         file = dataclasses.replace(file, parts_at=None, cut_tail=False, is_cut=True)
     return file
@@ -234,8 +234,8 @@ def _copy(source: Path, target: Path, *, skip: int) -> None:
 
 def _log_files(paths: StorePaths) -> list[tuple[int, Path]]:
     """Return the first log offset and the path of each file of the log, in order."""
-    found = ((parse_log_file_name(path.name), path) for path in paths.commitlog.iterdir())
-    return sorted((base, path) for base, path in found if base is not None)
+    bases = ((parse_log_file_name(path.name), path) for path in paths.commitlog.iterdir())
+    return sorted((base, path) for base, path in bases if base is not None)
 
 
 def cut_log(paths: StorePaths, log_offset: int) -> int:

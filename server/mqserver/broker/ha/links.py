@@ -26,7 +26,7 @@ class LinkState(Enum):
     """The state of a slave's connection."""
 
     SILENT = auto()
-    """It has not reported yet where it wants to begin."""
+    """It has not reported where it wants to begin."""
     SENDING = auto()
 
 
@@ -64,27 +64,27 @@ class SlaveLink:
             last_file: log offset at which the last file starts.
 
         Raises:
-            BadStream: the report does not fit this log or what was sent; the connection is to be
-                closed.
+            BadStream: the report does not fit this log or what was sent; close the
+                connection.
         """
         if self.state is LinkState.SILENT:
             if not 0 <= log_offset <= log_end:
                 raise BadStream(
-                    f"it has {log_offset} bytes of a log that has {log_end} here: its log is "
-                    "another one"
+                    f"it has {log_offset} bytes of a log that has {log_end} here, so it has a "
+                    "different log"
                 )
             start = log_offset or last_file
             if start < log_min:
                 raise BadStream(
-                    f"it asks for log offset {start}, and the log begins at {log_min}: it has to "
-                    "begin anew, with an empty store"
+                    f"it asks for log offset {start}, but the log begins at {log_min}; start it "
+                    "again with an empty store"
                 )
             self.state = LinkState.SENDING
             self.sent_offset = start
         elif not self.acked_offset <= log_offset <= self.sent_offset:
             raise BadStream(
-                f"it acknowledges {log_offset} after {self.acked_offset}, and {self.sent_offset} "
-                "was sent"
+                f"it acknowledges {log_offset} after {self.acked_offset}, but was sent "
+                f"{self.sent_offset}"
             )
         elif log_offset > self.acked_offset:
             self.confirmed_offset = log_offset
@@ -131,7 +131,7 @@ class Links:
         return self._waiting[0].begin if self._waiting else log_end
 
     def has_near(self, log_offset: int) -> bool:
-        """Tell whether a connected slave is near enough to a log offset to be waited for."""
+        """Return whether a connected slave is near enough to a log offset to be waited for."""
         behind_max = self._config.ha_slave_fallbehind_max
         return bool(self.links) and log_offset - self.acked_offset < behind_max
 

@@ -55,7 +55,7 @@ async def compare(raw: RawLog, *, log_min: int, master_min: int, record_at: Reco
     end = raw.whole_offset
     if end < master_min:
         text = f"this log ends at {end}, and the master's begins at {master_min}"
-        raise LogsDiverged(end, f"{text}: what is between is gone")
+        raise LogsDiverged(end, f"{text}: the bytes between them are gone")
     bases = list(range(log_min - log_min % raw.file_size, end, raw.file_size))
     for base in reversed(bases):
         starts = await record_starts(raw, max(base, log_min), min(base + raw.file_size, end))
@@ -76,14 +76,14 @@ async def compare(raw: RawLog, *, log_min: int, master_min: int, record_at: Reco
     file_end = min(firsts[number - 1] // raw.file_size * raw.file_size + raw.file_size, end)
     starts = await record_starts(raw, firsts[number - 1], file_end)
     count = await _count_of_same(starts, same)
-    parting = starts[count] if count < len(starts) else file_end
-    raise LogsDiverged(parting, _text(parting, end))
+    diverged = starts[count] if count < len(starts) else file_end
+    raise LogsDiverged(diverged, _text(diverged, end))
 
 
-def _text(parting: int, end: int) -> str:
+def _text(diverged: int, end: int) -> str:
     return (
-        f"the logs part at {parting}: of this log {end - parting} bytes from there on are not in "
-        "the master's"
+        f"the logs diverge at {diverged}: {end - diverged} bytes of this log from there on are not "
+        "in the master's"
     )
 
 
@@ -116,7 +116,7 @@ async def record_starts(raw: RawLog, start: int, end: int) -> list[int]:
     Raises:
         OSError: the log cannot be read.
     """
-    found: list[int] = []
+    starts: list[int] = []
     window, window_start = b"", start
     while start + RECORD_SIZE_MIN <= end:
         at = start - window_start
@@ -127,9 +127,9 @@ async def record_starts(raw: RawLog, start: int, end: int) -> list[int]:
         magic = int.from_bytes(window[at + 4 : at + 8], "big", signed=True)
         if magic == MAGIC_BLANK or size < RECORD_SIZE_MIN or start + size > end:
             break
-        found.append(start)
+        starts.append(start)
         start += size
-    return found
+    return starts
 
 
 async def read(raw: RawLog, log_offset: int, size_max: int) -> bytes:

@@ -142,7 +142,7 @@ class MasterStream(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take the transport."""
-        # uvloop's is no subclass of asyncio's.
+        # uvloop's is not a subclass of asyncio's.
         self.transport = cast(asyncio.Transport, transport)
         sock = transport.get_extra_info("socket")
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -169,7 +169,7 @@ class MasterStream(asyncio.Protocol):
     def report(self, log_offset: int) -> None:
         """Tell the master that everything below a log offset is on this disk."""
         transport = self.transport
-        # What does not leave now is told with the next heartbeat.
+        # What does not leave now is reported with the next heartbeat.
         if transport is not None and transport.get_write_buffer_size() < REPORTS_UNSENT_MAX:
             transport.write(self.encode_report(log_offset))
 
@@ -192,7 +192,7 @@ class MasterStream(asyncio.Protocol):
     def abort(self) -> None:
         """Close the connection now."""
         self.fail(OSError("it was closed here"))
-        # Nobody may be waiting for the end any more.
+        # No task may be waiting for the end any more.
         self.ended.exception()
         if self.transport is not None:
             self.transport.abort()
@@ -239,7 +239,7 @@ class Receiver:
         self._task: asyncio.Task[None] | None = None
         self._stream: MasterStream | None = None
         """The connection that gets reports."""
-        self._taking: asyncio.Handle | None = None
+        self._entries_timer: asyncio.Handle | None = None
         self._is_busy = False
         self._flusher: Flusher[FlushJob] | None = None
         self._writer: Flusher[LogWrite] | None = None
@@ -263,9 +263,9 @@ class Receiver:
 
     @property
     def reported_state(self) -> SlaveState:
-        """The state that an administrator is told.
+        """The state to show to an administrator.
 
-        Logs that diverge are compared anew with each registration, which changes nothing for an
+        Logs that diverge are compared again with each registration, which changes nothing for an
         administrator until they are the same.
         """
         is_looking = self.state in (SlaveState.CONNECTING, SlaveState.COMPARING)
@@ -282,8 +282,8 @@ class Receiver:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
-        if self._taking is not None:
-            self._taking.cancel()
+        if self._entries_timer is not None:
+            self._entries_timer.cancel()
         if not self._store.is_read_only:
             await self.drain()
         for threads in (self._writer, self._flusher):
@@ -320,7 +320,7 @@ class Receiver:
     def _lost(self, why: str) -> None:
         """Note why nothing is received; it is tried again every second, with one warning."""
         level = logging.INFO if why == self.problem else logging.WARNING
-        LOG.log(level, "from master %s nothing is received: %s; tried again", self.master, why)
+        LOG.log(level, "receiving nothing from master %s: %s; trying again", self.master, why)
         self.problem = why
         self._move(SlaveEvent.LOST)
 
@@ -380,7 +380,7 @@ class Receiver:
     def _received(self, stream: MasterStream, data: bytes) -> None:
         """Store what came; the end of the write begins to flush it."""
         if stream is not self._stream:
-            raise BadStream("it sends before it was told where this log ends")
+            raise BadStream("it sends before it knows where this log ends")
         self.heard_ms = self._clock.now_ms()
         if self._append(self._decode(stream, data)):
             self._begin_write()
@@ -393,11 +393,11 @@ class Receiver:
 
     @property
     def _is_full(self) -> bool:
-        """Tell whether so much waits for the disk that nothing more should be received."""
+        """Return whether so much waits for the disk that nothing more should be received."""
         return self._is_writing and self._store.waiting_size > UNWRITTEN_MAX
 
     def _append(self, frames: list[Transfer]) -> bool:
-        """Put the bytes of frames behind the log; return whether there were any."""
+        """Append the bytes of frames to the log; return whether there were any."""
         raw, count = self._store.raw, 0
         try:
             for log_offset, data in frames:
@@ -406,7 +406,7 @@ class Receiver:
                         continue
                     self._begin(log_offset)
                 if log_offset != raw.end:
-                    raise BadStream(f"it sends from {log_offset}, this log ends at {raw.end}")
+                    raise BadStream(f"it sends from {log_offset}, but this log ends at {raw.end}")
                 if data:
                     raw.append(data)
                     count += 1
@@ -442,7 +442,7 @@ class Receiver:
         try:
             self._end_write(job)
         except (NotTaken, StoreFailed) as error:
-            LOG.error("bytes of the master's log are not written: %s", error)
+            LOG.error("could not write bytes of the master's log: %s", error)
             if stream is not None:
                 stream.fail(error)
         if stream is not None and not self._is_full:
@@ -460,30 +460,32 @@ class Receiver:
         if self._store.is_put:
             self._begin_write()
         self._is_busy = True
-        self._take_soon()
+        self._make_entries_soon()
         self._begin_flush()
 
-    def _take_soon(self, wait_s: float = 0.0) -> None:
+    def _make_entries_soon(self, wait_s: float = 0.0) -> None:
         """Build queue and index entries of received bytes, in small steps between receiving."""
-        if self._taking is None:
-            self._taking = asyncio.get_running_loop().call_later(wait_s, self._take_some)
+        if self._entries_timer is None:
+            self._entries_timer = asyncio.get_running_loop().call_later(
+                wait_s, self._make_some_entries
+            )
 
-    def _take_some(self) -> None:
-        self._taking = None
+    def _make_some_entries(self) -> None:
+        self._entries_timer = None
         was_busy, self._is_busy = self._is_busy, False
         if self.state is not SlaveState.RECEIVING:
             return
         try:
-            has_more = self._take()
+            has_more = self._make_entries()
         except (OSError, StoreFailed) as error:
-            LOG.error("no entries for queues of what came: %s", error)
+            LOG.error("could not make queue entries of received records: %s", error)
             return
         if has_more:
             # While bytes keep coming in, wait ``BUSY_WAIT_S`` between steps, so that a slave that
             # catches up spends about a fifth of its time on entries. Else go on at once.
-            self._take_soon(BUSY_WAIT_S if was_busy else 0.0)
+            self._make_entries_soon(BUSY_WAIT_S if was_busy else 0.0)
 
-    def _take(self) -> bool:
+    def _make_entries(self) -> bool:
         has_more = self._store.raw.make_entries()
         self._store.dispatch_copied(self._clock.now_ms())
         self._written()
@@ -497,7 +499,7 @@ class Receiver:
             StoreFailed: the disk did not take it.
         """
         await self._flush_all()
-        while self._take():
+        while self._make_entries():
             await asyncio.sleep(0)
 
     def _begin(self, log_offset: int) -> None:
@@ -505,11 +507,11 @@ class Receiver:
         if log_offset % self._store.raw.file_size:
             raise Diverged(
                 f"the master sends from {log_offset}, where no file of "
-                f"{self._store.raw.file_size} bytes begins; mappedFileSizeCommitLog has to be "
-                "the master's"
+                f"{self._store.raw.file_size} bytes begins; set mappedFileSizeCommitLog as on the "
+                "master"
             )
         LOG.warning(
-            "this empty log begins at %d, the master's last file: older messages are not here",
+            "this empty log begins at %d, in the master's last file, and lacks older messages",
             log_offset,
         )
         self._store.raw.start_at(log_offset)
@@ -535,7 +537,7 @@ class Receiver:
             elif store.is_read_only:
                 raise StoreFailed(store.failure)
             else:
-                # Somebody else flushes this store, which is rare.
+                # Another job flushes this store, which is rare.
                 await asyncio.sleep(0.001)
 
     def _begin_flush(self) -> None:
@@ -562,4 +564,4 @@ class Receiver:
         if self._stream is not None:
             self._stream.report(self._store.flushed_offset)
             self._begin_flush()
-        self._take_soon()
+        self._make_entries_soon()

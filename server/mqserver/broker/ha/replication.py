@@ -29,7 +29,7 @@ from mqserver.broker.ha.log_compare import LogsDiverged, compare
 from mqserver.broker.ha.receiving import Diverged, Receiver, SlaveState, tell_epoch
 from mqserver.broker.ha.returning import ASK_S, ReturningMaster
 from mqserver.broker.ha.sending import SlaveServer
-from mqserver.broker.ha.slave_synchronize import MasterCalls, MasterRange, SlaveSync, keys_of_home
+from mqserver.broker.ha.slave_synchronize import MasterCalls, MasterRange, SlaveSync, own_keys
 from mqserver.broker.ha.sync_master_wait import await_slaves
 from mqserver.broker.ha.trust import Trust
 from mqserver.broker.lost_topics import make_lost_topics
@@ -61,7 +61,7 @@ class Replication(Ha):
 
     Args:
         broker: the broker whose role this is.
-        main: the server of the main port, whose handler and limits the fast port has, too.
+        main: the server of the main port, whose handler and limits the fast port has as well.
         any_port: use any free port for slaves if the configured one is not available.
         client: connections to the master, other brokers and name servers.
         file: the content of ``ha.json``.
@@ -116,11 +116,11 @@ class Replication(Ha):
 
     def _read_keys(self) -> tuple[str, str] | None:
         try:
-            return keys_of_home(self._broker.config.rocketmq_home)
+            return own_keys(self._broker.config)
         except OSError as error:
             if self._broker.config.is_slave:
                 raise
-            LOG.warning("this broker can prove nothing to others, its keys are unread: %s", error)
+            LOG.warning("cannot read the keys that prove this broker to others: %s", error)
             return None
 
     async def start(self) -> None:
@@ -149,7 +149,7 @@ class Replication(Ha):
         await returning.catch_up()
 
     def may_ask(self, address: str) -> bool:
-        """Tell whether this master believes a slave at an address about offsets.
+        """Return whether this master believes a slave at an address about offsets.
 
         These are the brokers in brokerAddresses, and the addresses that may connect as slaves.
         """
@@ -213,7 +213,7 @@ class Replication(Ha):
         """Disconnect all slaves and close the HA port, so that they follow the new master."""
         if (server := self._server) is not None:
             self._server = None
-            self._letting_go = asyncio.create_task(server.stop(), name="slaves let go")
+            self._letting_go = asyncio.create_task(server.stop(), name="disconnect slaves")
 
     def _await_slaves(self, acks: list[Ack], begin: int, log_end: int, now_ms: int) -> list[Ack]:
         return await_slaves(self.links, acks, begin=begin, log_end=log_end, now_ms=now_ms)
@@ -260,6 +260,7 @@ class Replication(Ha):
             return
         if master_addr and (self.master is None or self.master.address != master_addr):
             self.master = MasterCalls(self._client, master_addr, sign=self.trust.sign)
+            self.sync.follow_another()
         if ha_addr and not self._broker.config.ha_master_address:
             self.receiver.set_master(ha_addr)
 
@@ -277,28 +278,29 @@ class Replication(Ha):
         self._broker.store.raw.cut()
         if self.master is None:
             if not self._broker.config.ha_master_address:
-                raise OSError("no name server has said where the master's other port is")
-            LOG.warning("without a name server neither logs nor epochs are compared")
+                raise OSError("no name server has named the main port of the master")
+            LOG.warning("cannot compare logs and epochs without a name server")
             return
         # This challenge comes first: the requests that follow are signed for a proved master only.
         peer = await self.fence.ask(self.master.address)
         if peer is not None and self.trust.has_accounts and not peer.is_trusted:
-            hint = "its epoch is not believed, and nothing is signed for it; if it is the master, "
+            hint = "ignoring its epoch and signing nothing for it; if it is the master, "
             hint += "name it in brokerAddresses"
             LOG.warning("master %s has no account of this slave: %s", peer.address, hint)
             peer = None
-        found = await self.master.log_range()
+        master_range = await self.master.log_range()
         if peer is not None:
             await self._compare_epochs(peer)
-        self.sync.master_end, self.sync.answered_end = found.log_end, found.answered_end
-        await self._compare_logs(self.master, found)
+        self.sync.master_end = master_range.log_end
+        self.sync.answered_end = master_range.answered_end
+        await self._compare_logs(self.master, master_range)
         if peer is not None:
             self.fence.follow(peer.epoch, peer.role)
         # Copy the tables now: this slave may be promoted before the first round is due.
         await self._copy_tables(self.master)
 
     async def _compare_epochs(self, master: Peer) -> None:
-        """Refuse to follow a master with a lower epoch than this slave's, and tell it so.
+        """Refuse to follow a master with a lower epoch than this slave's, and let it know.
 
         Raises:
             OSError: the master was replaced, or it accepts no messages itself.
@@ -311,26 +313,26 @@ class Replication(Ha):
             except BadCall as error:
                 raise OSError(f"master {master.address}: {error}") from error
             raise OSError(
-                f"master {master.address} has epoch {master.epoch} and was told {own}, which is "
-                "that of this slave's log: another master was promoted"
+                f"master {master.address} has epoch {master.epoch}, lower than {own} of this "
+                "slave's log: another master was promoted, and this slave has told it so"
             )
         if master.problem:
             raise OSError(f"master {master.address} accepts no messages: it is {master.problem}")
 
-    async def _compare_logs(self, master: MasterCalls, found: MasterRange) -> None:
+    async def _compare_logs(self, master: MasterCalls, master_range: MasterRange) -> None:
         """Compare this log with the master's; raises the same errors as ``_compare``."""
         store = self._broker.store
         if store.raw.is_empty:
             # An empty log gets the master's last file first, unless slaveStartsAt wants all.
             wants_all = self._broker.config.slave_starts_at is SlaveStart.FIRST_FILE
-            if wants_all and found.log_end:
-                self._begin_at(found.log_min)
+            if wants_all and master_range.log_end:
+                self._begin_at(master_range.log_min)
             return
         try:
             await compare(
                 store.raw,
                 log_min=store.min_log_offset,
-                master_min=found.log_min,
+                master_min=master_range.log_min,
                 record_at=master.record_at,
             )
         except LogsDiverged as diverged:
@@ -340,7 +342,7 @@ class Replication(Ha):
                 cut_tail=self._file.cut_tail,
             )
             if file.cut_tail and self._restart is not None:
-                LOG.warning("%s; it starts anew to copy them out and cut them", diverged)
+                LOG.warning("%s; restarting to copy them out and cut them", diverged)
                 self._restart()
             raise Diverged(
                 f"{diverged}; look at both with `mqadmin store diff`, then let `mqadmin broker "
@@ -361,7 +363,7 @@ class Replication(Ha):
 
     def _topic_remade(self, topic: str, log_offset: int) -> None:
         """Drop the queues of a topic that the master deleted and created again."""
-        LOG.info("topic %s begins anew at log offset %d, as on the master", topic, log_offset)
+        LOG.info("topic %s starts over at log offset %d, as on the master", topic, log_offset)
         self._broker.store.dispatch_copied(self._broker.clock.now_ms())
         delete_queues(self._broker, topic, log_end=log_offset)
 
@@ -379,8 +381,8 @@ class Replication(Ha):
     async def round(self, now_ms: int) -> None:
         """Copy the tables of the master; call it periodically.
 
-        A slave whose log may not be its master's keeps its own tables: to adopt others would
-        remove the queues of topics that only this log has.
+        A slave whose log may differ from its master's keeps its own tables, because adopting others
+        would remove the queues of topics that only this log has.
         """
         receiver = self.receiver
         if receiver is not None and receiver.state is SlaveState.RECEIVING and self.master:
@@ -390,13 +392,13 @@ class Replication(Ha):
         try:
             tables = await master.tables()
         except (OSError, StoreError) as error:
-            LOG.info("tables of the master are not copied: %s", error)
+            LOG.info("could not copy the tables of the master: %s", error)
             return
         if why := tables.progress.refusal(self.fence.followed_epoch):
-            LOG.info("tables of master %s are not copied: %s", master.address, why)
+            LOG.info("did not copy the tables of master %s: %s", master.address, why)
             return
-        if not self._broker.config.is_slave:
-            # It was promoted while the master answered.
+        if not self._broker.config.is_slave or master is not self.master:
+            # It was promoted, or follows another one, since the master was asked.
             return
         for topic in self.sync.adopt(tables):
             if not self._broker.topics.is_system(topic):
@@ -411,7 +413,7 @@ class Replication(Ha):
         # This stays set while the logs are compared again, until they are found to be the same.
         if receiver is None or not receiver.divergence:
             return ""
-        return f"the log of this slave is not its master's: {receiver.divergence}"
+        return f"the log of this slave differs from its master's: {receiver.divergence}"
 
     def staleness(self) -> str:
         """Return why this slave must not be promoted without --force; empty when it may be."""
@@ -419,11 +421,11 @@ class Replication(Ha):
         if receiver is None:
             return ""
         if receiver.state is SlaveState.RECEIVING:
-            return "its master is alive and would be a master, too: stop that one first"
+            return "its master is alive, so there would be two masters; stop that one first"
         if receiver.divergence:
             return receiver.divergence
         if self.sync.answered_end < 0:
-            return "it has not heard of a master since it started: nobody knows what it lacks"
+            return "it has not heard from a master since it started, so what it lacks is unknown"
         if end < self.sync.answered_end:
             return f"it lacks {self.sync.answered_end - end} bytes of its master's log"
         return ""
@@ -431,9 +433,9 @@ class Replication(Ha):
     def _heard(self) -> str:
         """Return when this slave last heard of its master, as a text for people."""
         if self.receiver is None or not self.receiver.heard_ms:
-            return "its master was not heard since the start"
+            return "its master has not been heard since the start"
         elapsed_ms = self._broker.clock.now_ms() - self.receiver.heard_ms
-        return f"its master was heard {max(0, elapsed_ms) // 1000} s ago"
+        return f"its master was last heard {max(0, elapsed_ms) // 1000} s ago"
 
     def _role_after(self, role: BrokerRole | None) -> BrokerRole:
         """Return the role of a promoted slave: ``role``, or if that is None its master's role.
@@ -441,20 +443,18 @@ class Replication(Ha):
         Raises:
             RequestRefused: the master's role is not known, or ``role`` is SLAVE.
         """
-        known = BrokerRole.__members__.get(self.fence.file.master_role)
-        if role is BrokerRole.SLAVE or (role is None and known is None):
-            text = "nobody has told this slave whether its master was ASYNC_MASTER or SYNC_MASTER"
-            raise RequestRefused(
-                ResponseCode.SYSTEM_ERROR, f"not promoted: {text}; say it with --role"
-            )
-        return role or known or BrokerRole.ASYNC_MASTER
+        master_role = BrokerRole.__members__.get(self.fence.file.master_role)
+        if role is BrokerRole.SLAVE or (role is None and master_role is None):
+            text = "this slave does not know its master's role"
+            raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"not promoted: {text}; pass --role")
+        return role or master_role or BrokerRole.ASYNC_MASTER
 
     async def promote(self, role: BrokerRole | None, *, force: bool) -> str:
         """Become the master, and return what was done as a text for people.
 
         Args:
             role: the new role; None for the role that its master had.
-            force: promote it even if ``staleness`` has an objection.
+            force: promote it even if ``staleness`` returns a reason.
 
         Raises:
             RequestRefused: this broker leads already, it is stale and ``force`` is False, or the
@@ -500,10 +500,10 @@ class Replication(Ha):
         An administrator may stop this broker as soon as the promotion is answered, and the old
         master must hear of the promotion even then.
         """
-        told = asyncio.Event()
+        registered = asyncio.Event()
         self._broker.topics.touch(self._broker.clock.now_ms())
-        self._broker.when_registered(told.set)
-        await told.wait()
+        self._broker.when_registered(registered.set)
+        await registered.wait()
 
     async def _lead_again(self, role: BrokerRole | None, *, force: bool) -> str:
         """Let a fenced master accept messages again, with a higher epoch than any it heard of.
@@ -547,26 +547,26 @@ class Replication(Ha):
         config, file = self._broker.config, self._file
         if config.is_slave:
             if not cut_tail or file.parts_at is None:
-                text = "this broker is a slave, and its log is not known to part from its master's"
-                raise RequestRefused(ResponseCode.SYSTEM_ERROR, text)
+                text = "this broker is a slave, and its log has not been found to diverge from its"
+                raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"{text} master's")
             broker_id = config.broker_id
         elif not self.fence.is_fenced and not force:
-            text = "this broker is a master and has not heard of a promotion: promote a slave first"
+            text = "this broker is a master and has not heard of a promotion; promote a slave first"
             raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"not demoted: {text}")
         if not config.is_slave:
             # A later promotion of this broker gives it its present role again.
             self.fence.follow(self.fence.file.epoch, config.broker_role.name)
         self._file = file.replace(parts_at=file.parts_at, demoted=broker_id, cut_tail=cut_tail)
-        text = f"was demoted to slave {broker_id}" + ", its tail is to be cut" * cut_tail
+        text = f"was demoted to slave {broker_id}" + "; the restart cuts its tail" * cut_tail
         LOG.warning("this broker %s", text)
         if self._restart is None:
             return f"{text}; restart it"
         self._restart()
-        return f"{text}, and starts anew; set brokerRole=SLAVE and brokerId={broker_id} in its file"
+        return f"{text} and restarts now; set brokerRole=SLAVE and brokerId={broker_id} in its file"
 
     @property
     def is_unregistered(self) -> bool:
-        """Tell whether name servers must not list this broker now."""
+        """Return whether name servers must not list this broker now."""
         return self.fence.is_fenced
 
     def tell_epoch(self, question: GetEpoch) -> GetEpochResponse:
@@ -576,18 +576,18 @@ class Replication(Ha):
     def numbers(self) -> dict[str, str]:
         """Return the entries of the runtime information that are about replication."""
         config, store = self._broker.config, self._broker.store
-        found = {"haRole": config.broker_role.name, **self.fence.numbers()}
-        found["haConnectedSlaves"] = str(len(self.links.links))
+        entries = {"haRole": config.broker_role.name, **self.fence.numbers()}
+        entries["haConnectedSlaves"] = str(len(self.links.links))
         if not config.is_slave:
-            found["haAnsweredOffset"] = str(self.links.answered_offset(store.written_offset))
+            entries["haAnsweredOffset"] = str(self.links.answered_offset(store.written_offset))
         for number, link in enumerate(self.links.links):
-            found[f"haSlave_{number}"] = (
+            entries[f"haSlave_{number}"] = (
                 f"{link.address},{link.sent_offset},{link.acked_offset},"
                 f"{store.written_offset - link.acked_offset},{link.heard_ms}"
             )
         if self.receiver is not None:
             receiver = self.receiver
-            found |= {
+            entries |= {
                 "haState": receiver.reported_state.name,
                 "haMaster": receiver.master,
                 "haMasterEnd": str(self.sync.master_end),
@@ -596,4 +596,4 @@ class Replication(Ha):
                 "haDivergence": receiver.divergence,
                 "haProblem": receiver.problem,
             }
-        return found
+        return entries

@@ -1,4 +1,4 @@
-"""What a returning master takes over of its slaves: the progress of groups that read there.
+"""What a returning master takes over from its slaves: the progress of groups that read there.
 
     master away    consumers read at the slave and commit their offsets there
     master starts  ── runtime information, GET_ALL_CONSUMER_OFFSET ──> each slave, within ``ASK_S``
@@ -46,7 +46,7 @@ class ReturningMaster:
         broker: the broker, which serves no clients yet.
         client: connections to name servers and slaves.
         calls: returns the connection to the broker at an address.
-        may_ask: tells whether ``host:port`` may be the address of a slave.
+        may_ask: returns whether ``host:port`` may be the address of a slave.
         challenge: asks the broker at an address to prove itself; with accounts, requests are then
             signed for it.
         epoch: the epoch of this broker.
@@ -86,7 +86,7 @@ class ReturningMaster:
                 return await self._ask(address, is_registered=is_registered)
         except OSError as error:
             LOG.warning(
-                "slave %s is left out: %s; what groups read there while this master was away may "
+                "ignored slave %s: %s; what groups read there while this master was away may "
                 "come again", address, str(error) or f"no answer within {ASK_S:g} s",
             )  # fmt: skip
             return None
@@ -97,16 +97,16 @@ class ReturningMaster:
         infos = await asyncio.gather(
             *(cluster_info(self._client, address) for address in config.namesrv_addrs)
         )
-        found = dict.fromkeys(config.other_brokers, False)
+        addresses = dict.fromkeys(config.other_brokers, False)
         for info in infos:
             data = None if info is None else info.broker_addr_table.get(config.broker_name)
             for broker_id, address in ({} if data is None else data.broker_addrs).items():
                 if broker_id:
-                    found[address] = True
-        found.pop(config.broker_addr, None)
-        allowed = {address: found[address] for address in found if self._may_ask(address)}
-        for address in found.keys() - allowed.keys():
-            LOG.warning("slave %s is not asked: it is not in slaveAddresses", address)
+                    addresses[address] = True
+        addresses.pop(config.broker_addr, None)
+        allowed = {address: addresses[address] for address in addresses if self._may_ask(address)}
+        for address in addresses.keys() - allowed.keys():
+            LOG.warning("did not ask slave %s, which is not in slaveAddresses", address)
         return allowed
 
     async def _ask(self, address: str, *, is_registered: bool) -> SlaveProgress | None:
@@ -123,7 +123,7 @@ class ReturningMaster:
         log_end, own_end = numbers.get("commitLogMaxOffset", ""), self._broker.store.written_offset
         if not log_end.isdecimal() or int(log_end) > own_end:
             raise OSError(
-                f"its log ends at {log_end or 'an unknown offset'}, and here at {own_end}"
+                f"its log ends at {log_end or 'an unknown offset'}, and this one at {own_end}"
             )
         # Without any offset here, its file is lost, and everything that the slave has is needed.
         has_offsets = bool(self._broker.offsets.table().by_queue())
@@ -133,7 +133,7 @@ class ReturningMaster:
     def _is_slave(self, numbers: Mapping[str, str], *, is_registered: bool) -> bool:
         name, role = numbers.get("haBrokerName"), numbers.get("haRole")
         if role is None:
-            # A Java broker tells neither role nor name.
+            # A Java broker returns neither role nor name.
             return is_registered
         epoch = numbers.get(EPOCH_KEY, "")
         is_outranked = epoch.isdecimal() and int(epoch) > self._epoch
@@ -154,13 +154,15 @@ class ReturningMaster:
                     count += 1
         if self._is_ahead(progress.delays):
             broker.delay.adopt(progress.delays)
-        LOG.info("%d consumer offsets of slave %s were ahead", count, progress.address)
+        LOG.info(
+            "took over %d consumer offsets that were ahead on slave %s", count, progress.address
+        )
 
     def _is_ahead(self, delays: DelayOffsets) -> bool:
-        """Tell whether a slave's delay offsets say more than the file and the log here.
+        """Return whether a slave's delay offsets say more than the file and the log here.
 
         The log shows the deliveries that the file lacks. So only a lost file leaves a gap, unless
-        the slave tells from which log offset on later deliveries lie.
+        the slave returns the log offset after which later deliveries lie.
         """
         own = self._broker.delay.offsets().offsets
         if own and delays.log_offset is None:

@@ -65,7 +65,7 @@ class SlaveConn(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take the transport."""
-        # uvloop's is no subclass of asyncio's.
+        # uvloop's is not a subclass of asyncio's.
         self.transport = transport = cast(asyncio.Transport, transport)
         transport.set_write_buffer_limits(high=UNSENT_MAX)
         sock = transport.get_extra_info("socket")
@@ -112,7 +112,7 @@ class SlaveServer:
         links: what each slave has reported.
         config: the settings, which may change at any time.
         clock: gives the time of reports.
-        may_connect: tells whether an address is allowed; it gets the peer's ip and the local ip.
+        may_connect: returns whether an address is allowed; it gets the peer's ip and the local ip.
         heard_epoch: called with an epoch that a slave sent, and the slave's address.
         places: counts connections against the process's limit.
     """
@@ -179,11 +179,11 @@ class SlaveServer:
         if not self._may_connect(peer[0], sock.getsockname()[0]):
             why = "; allow it with slaveAddresses"
         elif len(self._tasks) >= SLAVES_MAX:
-            why = f": {SLAVES_MAX} are connected"
+            why = f": {SLAVES_MAX} slaves are connected"
         elif not self._places.reserve():
-            why = ": no descriptor is left for it"
+            why = ": no file descriptor is left"
         if why:
-            LOG.warning("%s is not let in as a slave%s", peer[0], why)
+            LOG.warning("refused %s as a slave%s", peer[0], why)
             sock.close()
             return
         address = join_address(*peer)
@@ -207,7 +207,7 @@ class SlaveServer:
         except BadStream as error:
             LOG.warning("slave %s is disconnected: %s", address, error)
         except OSError as error:
-            LOG.info("slave %s is gone: %s", address, error)
+            LOG.info("lost slave %s: %s", address, error)
         finally:
             if slave.transport is None:
                 sock.close()
@@ -234,21 +234,23 @@ class SlaveServer:
             # Only the newest report matters.
             log_offsets = log_offsets[-1:]
         for log_offset in log_offsets:
-            self._take(slave, log_offset)
+            self._handle_report(slave, log_offset)
 
-    def _take(self, slave: SlaveConn, log_offset: int) -> None:
+    def _handle_report(self, slave: SlaveConn, log_offset: int) -> None:
         store, link = self._store, slave.link
         end, size = store.written_offset, store.raw.file_size
         was_silent = link.state is LinkState.SILENT
         if was_silent and log_offset < 0:
             self._heard_epoch(-log_offset, link.address)
-            raise BadStream(f"it follows the promotion with epoch {-log_offset}")
+            raise BadStream(f"it follows a master with epoch {-log_offset}")
         link.reported(
             log_offset, log_min=store.min_log_offset, log_end=end, last_file=end - end % size
         )
         link.heard_ms = self._clock.now_ms()
         if was_silent:
-            LOG.info("slave %s has %d, it gets the log from there on", link.address, log_offset)
+            LOG.info(
+                "slave %s has the log up to %d; sending it from there on", link.address, log_offset
+            )
             slave.news.set()
         else:
             self._links.settle()
@@ -318,7 +320,7 @@ class SlaveServer:
     def _read(self, log_offset: int) -> bytes:
         """Return bytes of the log; raises BadStream if they were deleted before they were sent."""
         if log_offset < self._store.min_log_offset:
-            raise BadStream(f"log offset {log_offset} is deleted here, and it does not have it")
+            raise BadStream(f"it needs log offset {log_offset}, which is deleted here")
         return self._store.raw.read(log_offset, READ_SIZE)
 
     async def _bytes_at(self, log_offset: int) -> bytes:

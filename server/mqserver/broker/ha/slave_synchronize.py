@@ -6,7 +6,7 @@
 
 Rule: a slave has the topics, groups and request modes of its master, whatever it had before; no
 time and no counter decides. It creates none itself (``Topics``, ``Groups``), so there is nothing of
-its own to keep. ``MasterProgress.refusal`` says of whom nothing is adopted.
+its own to keep. ``MasterProgress.refusal`` says from whom nothing is adopted.
 
 Offsets are different, because clients commit to a slave while the master is away: a lower offset
 of the master replaces the one here only if it went down since the last report (a reset). If an
@@ -18,11 +18,12 @@ Source: broker/slave/SlaveSynchronize.java (which adopts every answer, and signs
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
+from mqserver.broker.acl.first_users import inner_keys
 from mqserver.broker.clients.consumer_offsets import NO_OFFSET, Offsets, Place
 from mqserver.broker.clients.subscription_groups import Groups
+from mqserver.broker.config import BrokerConfig
 from mqserver.broker.delay.schedule import DelayService
 from mqserver.broker.topics import Topics
 from remoting.aio.client import RemotingClient
@@ -69,12 +70,18 @@ DELIVERED_KEY: Final = "haDeliveredLogOffset"
 """Key of a log offset: the delay offsets include the deliveries that lie before it."""
 
 
-def keys_of_home(home: Path | None) -> tuple[str, str] | None:
-    """Return the access key and the secret key in ``conf/tools.yml``, or None if it has none.
+def own_keys(config: BrokerConfig) -> tuple[str, str] | None:
+    """Return access key and secret key with which a broker signs its requests, None without.
+
+    They are those of innerClientAuthenticationCredentials, else those in ``conf/tools.yml``.
 
     Raises:
+        ConfigDamaged: the setting cannot be read.
         OSError: the file exists and cannot be read.
     """
+    inner, home = inner_keys(config), config.rocketmq_home
+    if inner is not None:
+        return inner
     path = None if home is None else home / TOOLS_FILE
     if path is None or not path.is_file():
         return None
@@ -104,14 +111,14 @@ class MasterProgress(NamedTuple):
     log_end: int
     answered_end: int
     modes: MessageRequestModeSerializeWrapper | None = None
-    """Which groups pop; None if the master does not tell."""
+    """Which groups pop; None if the master does not return it."""
     epoch: int | None = None
     """The master's epoch; None if it is Java's and knows none."""
     problem: str = ""
     """Why it accepts no messages, such as that another master was promoted."""
 
     def refusal(self, own_epoch: int) -> str:
-        """Return why a slave with this epoch adopts nothing of it; empty if it does."""
+        """Return why a slave with this epoch adopts nothing from it; empty if it does."""
         if self.epoch is not None and self.epoch < own_epoch:
             return f"it has epoch {self.epoch}, and this slave follows epoch {own_epoch}"
         return self.problem
@@ -208,14 +215,14 @@ class MasterCalls:
         """Return consumer offsets, delay offsets and the log's end, asked for in this order."""
         offsets, delays = await self.consumer_offsets(), await self.delay_offsets()
         table = await self.numbers()
-        found = self._range(table)
+        log_range = self._range(table)
         delay_offsets = delays_in(table) or delays
         epoch = table.get(EPOCH_KEY, "")
         return MasterProgress(
             offsets,
             delay_offsets,
-            found.log_end,
-            found.answered_end,
+            log_range.log_end,
+            log_range.answered_end,
             await self.request_modes(),
             int(epoch) if epoch.isdecimal() else None,
             table.get(PROBLEM_KEY, ""),
@@ -267,7 +274,7 @@ class MasterCalls:
 
 
 def delays_in(table: Mapping[str, str]) -> DelayOffsets | None:
-    """Return the delay offsets in a master's runtime information; None if it tells no log offset.
+    """Return the delay offsets in a master's runtime information; None if there is no log offset.
 
     These offsets and the log offset of the deliveries are of the same moment; the answer to
     GET_ALL_DELAY_OFFSET is of another one.
@@ -285,7 +292,7 @@ def delays_in(table: Mapping[str, str]) -> DelayOffsets | None:
         }
         return DelayOffsets(levels, log_offset=int(table[DELIVERED_KEY]))
     except ValueError as error:
-        raise OSError(f"master tells no numbers of its delay levels: {error}") from error
+        raise OSError(f"the master returned invalid delay levels: {error}") from error
 
 
 class SlaveSync:
@@ -312,6 +319,11 @@ class SlaveSync:
         """End of the master's log as last reported; -1 before the first report."""
         self.answered_end = -1
         """The same, without the messages that were still waiting for a slave."""
+        self.may_settle: Callable[[], bool] = lambda: True
+        """Whether this log is known to be a beginning of the master's; until then its end says
+        nothing about which messages it has."""
+        self.master_flushed = 0
+        """How far the master has flushed, as a tool said it (request code 908)."""
         self._topics = topics
         self._groups = groups
         self._offsets = offsets
@@ -333,6 +345,13 @@ class SlaveSync:
         self.master_end, self.answered_end = progress.log_end, progress.answered_end
         return gone
 
+    def follow_another(self) -> None:
+        """Forget what the former master reported.
+
+        The offsets of another master may be lower without a reset: it copied them later.
+        """
+        self._progress, self._seen = None, {}
+
     def settle(self, log_end: int) -> None:
         """Adopt the offsets that the master reported, if this log has reached its end by then.
 
@@ -340,21 +359,21 @@ class SlaveSync:
             log_end: log offset up to which this log is on the disk.
         """
         progress = self._progress
-        if progress is None or progress.log_end > log_end:
+        if progress is None or progress.log_end > log_end or not self.may_settle():
             return
         self._progress = None
         self._delay.adopt(progress.delays)
-        told: dict[Place, int] = {}
+        reported: dict[Place, int] = {}
         for (topic, group), queues in progress.offsets.by_queue().items():
             for queue_id, queue_offset in queues.items():
                 place = topic, group, queue_id
-                known = self._offsets.get(group, topic, queue_id=queue_id)
-                wanted = adopted_offset(known, reported=queue_offset, seen=self._seen.get(place))
-                told[place] = queue_offset
-                if wanted != known:
-                    self._offsets.commit(group, topic, queue_id=queue_id, queue_offset=wanted)
-        self._drop_deleted(self._seen.keys() - told.keys())
-        self._seen = told
+                own = self._offsets.get(group, topic, queue_id=queue_id)
+                adopted = adopted_offset(own, reported=queue_offset, seen=self._seen.get(place))
+                reported[place] = queue_offset
+                if adopted != own:
+                    self._offsets.commit(group, topic, queue_id=queue_id, queue_offset=adopted)
+        self._drop_deleted(self._seen.keys() - reported.keys())
+        self._seen = reported
 
     def _drop_deleted(self, places: Iterable[Place]) -> None:
         """Drop offsets that the master deleted together with their group or topic.

@@ -54,13 +54,15 @@ class _HeldTurn:
             try:
                 done(code)
             except Exception:
-                LOG.exception("a callback that waited for a slave; the others go on")
+                LOG.exception("a callback that waited for a slave failed; the others go on")
         held, self._held = self._held, []
         for sink, frame in held:
             try:
                 self.send(sink, frame)
             except Exception:
-                LOG.exception("an answer that waited for a slave was not sent; the others are")
+                LOG.exception(
+                    "could not send an answer that waited for a slave; sending the others"
+                )
 
 
 class HeldSink:

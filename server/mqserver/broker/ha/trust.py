@@ -1,4 +1,4 @@
-"""Whom a broker believes about epochs, and to whom it signs requests.
+"""Decide whom a broker believes about epochs, and for whom it signs requests.
 
     configured   in brokerAddresses, or on the host of haMasterAddress
                      believed, and gets signatures
@@ -11,7 +11,7 @@ The proof of an answer covers the challenge, so it cannot be used again; that of
 only that this epoch was given, which stays true. Both are made with a key that is derived from the
 secret key, so neither is a signature of any request.
 
-Rule: without accounts nobody can prove anything, so then only configured peers are believed, and
+Rule: without accounts no peer can prove anything, so only configured peers are believed then, and
 name servers, which admit registrations by ``brokerAddresses`` of their own.
 
 Source: none, RocketMQ 4.9 has no epochs.
@@ -23,7 +23,7 @@ import json
 from collections.abc import Callable
 from typing import Final
 
-from mqserver.broker.acl.control import AccessControl
+from mqserver.broker.acl.access import BrokerAccess
 from mqserver.broker.config import BrokerConfig
 from remoting.address import split_address
 from remoting.command import Command
@@ -39,7 +39,7 @@ class Trust:
 
     Args:
         config: the settings, which may change at any time.
-        keys: access key and secret key of ``conf/tools.yml``; None without.
+        keys: access key and secret key of this broker, see ``Replication``; None without.
         access: returns the accounts of this broker; None without access control.
         now_ms: returns the wall clock.
     """
@@ -49,7 +49,7 @@ class Trust:
         config: BrokerConfig,
         *,
         keys: tuple[str, str] | None,
-        access: Callable[[], AccessControl | None],
+        access: Callable[[], BrokerAccess | None],
         now_ms: Callable[[], int],
     ) -> None:
         self._config = config
@@ -60,11 +60,11 @@ class Trust:
 
     @property
     def has_accounts(self) -> bool:
-        """Tell whether this broker can tell a proof from a claim."""
+        """Return whether this broker can distinguish a proof from a claim."""
         return self._keys is not None or self._access() is not None
 
     def is_configured(self, address: str) -> bool:
-        """Tell whether the settings of this broker name a peer."""
+        """Return whether the settings of this broker name a peer."""
         if address in self._config.other_brokers:
             return True
         master = self._config.ha_master_address
@@ -106,7 +106,7 @@ class Trust:
         return None if secret_key is None else f"{access_key}:{_digest(secret_key, statement)}"
 
     def is_proved(self, proof: str | None, *statement: str | int) -> bool:
-        """Tell whether a proof of a statement is by an account that this broker knows."""
+        """Return whether a proof of a statement is by an account that this broker knows."""
         access_key, _, digest = (proof or "")[:PROOF_SIZE_MAX].rpartition(":")
         secret_key = self._secret_of(access_key)
         if secret_key is None:

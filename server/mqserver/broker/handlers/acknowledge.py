@@ -7,7 +7,7 @@ Codes 200051, 200053 and 200151.
 
 Rule: an acknowledgement is not compared with the open pops, as in Java. One that is late, or for
 a message that was not popped, is answered like any other and changes nothing. What cannot be
-meant is refused: a topic, queue or offset that does not exist, a text that is no receipt handle.
+meant is refused: a topic, queue or offset that does not exist, a text that is not a receipt handle.
 
 Source: broker/processor/AckMessageProcessor.java, ChangeInvisibleTimeProcessor.java (5.4.0).
 """
@@ -79,7 +79,7 @@ def acknowledge(broker: Broker, request: Request) -> None:
 @handles(LaterCode.BATCH_ACK_MESSAGE)
 @in_slices
 def acknowledge_batch(broker: Broker, request: Request) -> Steps[Command | None]:
-    """Take the acknowledgements of many messages; offsets that do not exist are passed over.
+    """Take the acknowledgements of many messages; offsets that do not exist are skipped.
 
     Raises:
         RequestRefused: the revive queue does not exist, or the store refuses the record.
@@ -109,10 +109,10 @@ def _take_batch(broker: Broker, ack: BatchAck, peer: str, now_ms: int) -> None:
     """Take the acknowledgement of several messages of one pop."""
     topic = real_topic(ack.topic, ack.consumer_group, kind=ack.retry)
     low, high = _bounds(broker, topic, ack.queue_id)
-    found = tuple(at for at in ack.queue_offsets() if low <= at <= high)
-    if found:
+    queue_offsets = tuple(at for at in ack.queue_offsets() if low <= at <= high)
+    if queue_offsets:
         key = PopKey(topic, ack.consumer_group, ack.queue_id, ack.start_offset, ack.pop_time)
-        _take(broker, key, found, ack.revive_queue_id, ack.invisible_time, peer, now_ms)
+        _take(broker, key, queue_offsets, ack.revive_queue_id, ack.invisible_time, peer, now_ms)
 
 
 def _bounds(broker: Broker, topic: str, queue_id: int) -> tuple[int, int]:
@@ -240,7 +240,7 @@ def _check_popped(
 
 
 def _is_newer(broker: Broker, topic: str, queue_id: int, queue_offset: int, pop_ms: int) -> bool:
-    """Tell whether a message was stored after a time (ms) at which it should have been popped."""
+    """Return whether a message was stored after a time (ms) at which it should have been popped."""
     return broker.store.reader.store_time(topic, queue_id, queue_offset) > pop_ms
 
 

@@ -151,7 +151,7 @@ def _join(broker: Broker, request: Request, client_id: str, data: ConsumerData) 
     changed = broker.consumers.register(data, member=_member(request, client_id))
     grown_size = broker.consumers.subscriptions_size(data.group_name) - size
     if grown_size > 0:
-        request.conn.keep(grown_size)
+        request.conn.count_held(grown_size)
     broker.filters.register(data.group_name, data.subscription_data_set, now_ms=request.now_ms)
     if changed and (group is None or group.notify_consumer_ids_changed_enable):
         broker.notify_members(data.group_name)

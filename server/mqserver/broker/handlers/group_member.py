@@ -15,7 +15,7 @@ from remoting.headers import ExchangeHaInfo
 def master_changed(broker: Broker, request: Request) -> Command:
     """Ask the controller who the master is now.
 
-    What the notice says is not believed, since anybody can send one.
+    The content of the notice is ignored, because any client can send one.
     """
     broker.ha.master_changed()
     return request.command.response()
@@ -23,12 +23,12 @@ def master_changed(broker: Broker, request: Request) -> Command:
 
 @handles(LaterCode.EXCHANGE_BROKER_HA_INFO)
 def exchange_ha_info(broker: Broker, request: Request) -> Command:
-    """Tell where slaves connect. (Java also lets any peer set that address; ours does not.)"""
+    """Return where slaves connect. (Java also lets any peer set that address; ours does not.)"""
     question = request.command.header(ExchangeHaInfo)
     return request.command.response(header=broker.ha.exchange_ha_info(question))
 
 
 @handles(LaterCode.GET_BROKER_EPOCH_CACHE)
 def get_epoch_cache(broker: Broker, request: Request) -> Command:
-    """Tell under which masters the log was written."""
+    """Return under which masters the log was written."""
     return request.command.response(body=broker.ha.epoch_cache().encode())

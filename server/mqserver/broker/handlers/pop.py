@@ -98,16 +98,16 @@ def peek(broker: Broker, request: Request) -> Command:
     header = request.command.header(PeekMessage)
     _check(broker, request, header.topic, header.consumer_group, header.queue_id, PEEK)
     chunks, rest = broker.pops.planner.peek(header)
-    told = PopMessageResponse(rest_num=rest)
+    answer = PopMessageResponse(rest_num=rest)
     if not chunks:
         code, remark = ResponseCode.PULL_NOT_FOUND, "NO_MESSAGE_IN_QUEUE"
-        return request.command.response(code, remark=remark, header=told)
-    return request.command.response(remark="FOUND", header=told, body=b"".join(chunks))
+        return request.command.response(code, remark=remark, header=answer)
+    return request.command.response(remark="FOUND", header=answer, body=b"".join(chunks))
 
 
 @handles(LaterCode.NOTIFICATION)
 def notify(broker: Broker, request: Request) -> None:
-    """Tell whether a group has messages to pop, now or when one arrives."""
+    """Return whether a group has messages to pop, now or when one arrives."""
     header = request.command.header(Notification)
     _check(broker, request, header.topic, header.consumer_group, header.queue_id, PEEK)
     broker.pops.popper.handle_notification(request, header)

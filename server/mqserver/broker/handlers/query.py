@@ -103,11 +103,11 @@ def _newest(
                     break
                 records.append(data)
                 size += len(data)
-                request.conn.keep(len(data))
+                request.conn.count_held(len(data))
             if data is not None and len(data) > SMALL_SIZE:
                 yield None
     finally:
-        request.conn.keep(-size)
+        request.conn.count_held(-size)
     return records[::-1]
 
 

@@ -12,8 +12,8 @@ A checkpoint (``ck``) says which messages one pop took from one queue: those at 
 the messages. A change of the invisible time is a new checkpoint for one message, and an
 acknowledgement of the old one.
 
-Rule: this module knows the records, and neither stores nor counts. A record with a body that is
-none of these is not an error, it means nothing; somebody else wrote it.
+Rule: this module knows the records, and neither stores nor counts. A record with another
+body is not an error; it was not written by POP and is ignored.
 
 Source: store/pop/PopCheckPoint.java, AckMsg.java, BatchAckMsg.java,
 broker/processor/PopMessageProcessor.java#buildCkMsg, AckMessageProcessor.java#appendAck (5.4.0;
@@ -78,7 +78,7 @@ class PopCheckpoint(NamedTuple):
     key: PopKey
     invisible_ms: int
     distances: tuple[int, ...]
-    """How far each message lies behind ``start_offset``, in entries, ascending."""
+    """How far each message lies after ``start_offset``, in entries, ascending."""
     done: int = 0
     """A bit for each message that needs no reviving, the first message being bit 0."""
 
@@ -240,5 +240,5 @@ def _text(value: object) -> str:
 
 def _number(value: object, limit: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not -limit <= value < limit:
-        raise ValueError(f"{value!r} is no number below {limit}")
+        raise ValueError(f"{value!r} is not a number below {limit}")
     return value

@@ -47,9 +47,9 @@ class RequestModes:
 
     def get(self, topic: str, group: str) -> SetMessageRequestModeRequestBody:
         """Return the mode of a group in a topic; PULL without one."""
-        found = self.table.message_request_mode_map.get(topic, {}).get(group)
-        if found is not None:
-            return found
+        mode = self.table.message_request_mode_map.get(topic, {}).get(group)
+        if mode is not None:
+            return mode
         return SetMessageRequestModeRequestBody(topic=topic, consumer_group=group)
 
     def adopt(self, table: MessageRequestModeSerializeWrapper) -> bool:

@@ -5,7 +5,7 @@
     due                 -> revived, then closed as if it were acknowledged
     topic or group deleted, group reset -> closed as if it were acknowledged
 
-Rule: the table is made of the revive log alone, so a broker that starts, and a slave that takes
+Rule: the table is built from the revive log alone, so a broker that starts, and a slave that takes
 over, builds the same one. It has what is between the lowest open checkpoint of each queue of the
 revive log and its end; that position is saved, and a start reads from there on.
 
@@ -54,7 +54,7 @@ class OpenPop:
         self.at = at
         """Queue offset of the checkpoint in its queue of the revive log."""
         self.log_offset = log_offset
-        """Log offset of the checkpoint; what lies behind it in the log was not popped."""
+        """Log offset of the checkpoint; what lies after it in the log was not popped."""
         self.store_ms = store_ms
         """When the checkpoint was stored, in ms since 1970."""
         self.done = checkpoint.done
@@ -115,7 +115,7 @@ class OpenPops:
         self._places: dict[Place, _PlacePops] = {}
         self._count = 0
         self._groups: Counter[str] = Counter()
-        """The open pops of each group; none is 0."""
+        """The number of open pops of each group that has any."""
         self._order: deque[OpenPop] = deque()
         """In the order of the revive log; closed ones are dropped later."""
         self._due: dict[int, dict[PopKey, OpenPop]] = {}
@@ -193,9 +193,9 @@ class OpenPops:
         if pops is None:
             return []
         start = bisect_left(pops.in_order, queue_offset, key=_BY_LAST)
-        found = pops.in_order[start:]
+        cut_pops = pops.in_order[start:]
         del pops.in_order[start:]
-        return found
+        return cut_pops
 
     def finish(self, pop: OpenPop, queue_offsets: tuple[int, ...]) -> None:
         """Note which messages of a dropped or cut pop need no reviving."""

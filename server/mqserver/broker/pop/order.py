@@ -75,11 +75,11 @@ class OrderedQueues:
         return 0 if batch is None else sum(1 for _ in batch.left())
 
     def is_out(self, place: Place) -> bool:
-        """Tell whether a batch of a queue is known to be out."""
+        """Return whether a batch of a queue is known to be out."""
         return place in self._batches
 
     def settle(self, place: Place, group_offset: int) -> None:
-        """Forget the batch of a queue if somebody else has set the offset of the group."""
+        """Forget the batch of a queue if a client has set the offset of the group."""
         batch = self._batches.get(place)
         if batch is not None and batch.next_offset != group_offset:
             del self._batches[place]
@@ -107,8 +107,10 @@ class OrderedQueues:
         if former is not None and attempt_id is not None and former.attempt_id == attempt_id:
             consumed = former.consumed
         elif former is not None:
-            known = set(former.queue_offsets)
-            consumed = {at: former.consumed.get(at, 0) + 1 for at in queue_offsets if at in known}
+            former_offsets = set(former.queue_offsets)
+            consumed = {
+                at: former.consumed.get(at, 0) + 1 for at in queue_offsets if at in former_offsets
+            }
         batch = Batch(attempt_id, now_ms, invisible_ms, tuple(queue_offsets), consumed=consumed)
         self._batches[place] = batch
         return batch
@@ -124,7 +126,7 @@ class OrderedQueues:
         Args:
             place: the queue.
             queue_offset: the message.
-            pop_time_ms: when it was popped, which tells the batch.
+            pop_time_ms: when it was popped, which identifies the batch.
             group_offset: the present offset of the group.
         """
         batch = self._batches.get(place)

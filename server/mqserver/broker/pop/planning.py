@@ -56,7 +56,7 @@ class PopPlan:
     count_left: int
     size_left: int
     rest: int = 0
-    """Messages that the queues have behind what is taken."""
+    """Messages that the queues have after what is taken."""
     taken: list[Taken] = field(default_factory=list)
     moves: dict[Place, int] = field(default_factory=dict)
     blocked_until_ms: int | None = None
@@ -123,26 +123,26 @@ class Planner:
         if plan.count_left <= 0 or plan.size_left <= 0:
             plan.rest += max(0, self._context.store.max_offset(topic, queue_id) - start)
             return
-        found = self._get(plan, wants, may_wait, topic, queue_id, start)
-        if found.status in _MOVED:
+        result = self._get(plan, wants, may_wait, topic, queue_id, start)
+        if result.status in _MOVED:
             LOG.warning(
-                "group %s was at %d in queue %d of %s, which has %d to %d; it goes on at %d",
-                pop.consumer_group, start, queue_id, topic, found.min_offset, found.max_offset,
-                found.next_offset,
+                "group %s was at %d in queue %d of %s, which has %d to %d; continuing at %d",
+                pop.consumer_group, start, queue_id, topic, result.min_offset, result.max_offset,
+                result.next_offset,
             )  # fmt: skip
-            start = plan.moves[place] = found.next_offset
-            found = self._get(plan, wants, may_wait, topic, queue_id, start)
-        if found.status is GetStatus.FOUND:
-            queue_offsets = tuple(at for at, _ in records_of(found.chunks))
-            plan.taken.append(Taken(topic, queue_id, start, found, queue_offsets))
-            plan.count_left -= found.count
-            plan.size_left -= sum(map(len, found.chunks))
-        elif found.status is GetStatus.NO_MATCHED_MESSAGE or (
-            found.status is GetStatus.MESSAGE_WAS_REMOVING
+            start = plan.moves[place] = result.next_offset
+            result = self._get(plan, wants, may_wait, topic, queue_id, start)
+        if result.status is GetStatus.FOUND:
+            queue_offsets = tuple(at for at, _ in records_of(result.chunks))
+            plan.taken.append(Taken(topic, queue_id, start, result, queue_offsets))
+            plan.count_left -= result.count
+            plan.size_left -= sum(map(len, result.chunks))
+        elif result.status is GetStatus.NO_MATCHED_MESSAGE or (
+            result.status is GetStatus.MESSAGE_WAS_REMOVING
         ):
-            plan.moves[place] = found.next_offset
-            plan.is_cut = plan.is_cut or found.next_offset < found.max_offset
-        plan.rest += max(0, found.max_offset - found.next_offset)
+            plan.moves[place] = result.next_offset
+            plan.is_cut = plan.is_cut or result.next_offset < result.max_offset
+        plan.rest += max(0, result.max_offset - result.next_offset)
 
     def _get(
         self,
@@ -167,9 +167,9 @@ class Planner:
     def _start(self, place: Place, init_mode: int, plan: PopPlan | None = None) -> int:
         """Return where a group reads next in a queue; a group without an offset gets one."""
         topic, group, queue_id = place
-        known = self._context.offsets.get(group, topic, queue_id=queue_id)
-        if known != NO_OFFSET:
-            return known
+        group_offset = self._context.offsets.get(group, topic, queue_id=queue_id)
+        if group_offset != NO_OFFSET:
+            return group_offset
         low = self._context.store.min_offset(topic, queue_id)
         start = low
         if (
@@ -184,12 +184,12 @@ class Planner:
         return start
 
     def _is_recent(self, topic: str, queue_id: int) -> bool:
-        """Tell whether the first message of a queue is so young that Java has it in memory."""
+        """Return whether the first message of a queue is so young that Java has it in memory."""
         first = self._context.store.reader.get_message(topic, queue_id, 0, count_max=1)
         return first.status is GetStatus.FOUND and not first.suggest_slave
 
     def _is_blocked(self, place: Place, attempt_id: str | None, plan: PopPlan, now_ms: int) -> bool:
-        """Tell whether a queue is blocked for a pop in order; note in ``plan`` until when."""
+        """Return whether a queue is blocked for a pop in order; note in ``plan`` until when."""
         topic, group, queue_id = place
         self._order.settle(place, self._context.offsets.get(group, topic, queue_id=queue_id))
         until_ms = self._order.blocked_until(place, attempt_id, now_ms=now_ms)
@@ -199,7 +199,7 @@ class Planner:
         return True
 
     def has_message(self, header: Notification, plan: PopPlan, now_ms: int) -> bool:
-        """Tell whether a group has a message to pop; note in ``plan`` what is blocked."""
+        """Return whether a group has a message to pop; note in ``plan`` what is blocked."""
         group = header.consumer_group
         for topic, queue_id in self._queues_of(header.topic, group, header.queue_id):
             place = topic, group, queue_id
@@ -219,7 +219,7 @@ class Planner:
             yield from ((retry.topic_name, each) for each in range(retry.read_queue_nums))
 
     def peek(self, header: PeekMessage) -> tuple[list[Chunk], int]:
-        """Return the records that a pop would give, and how many messages there are behind them.
+        """Return the records that a pop would give, and how many messages there are after them.
 
         Raises:
             ColdRead: they are not in the page cache.
@@ -234,10 +234,10 @@ class Planner:
             if left <= 0:
                 rest += max(0, self._context.store.max_offset(topic, queue_id) - start)
                 continue
-            found = self._context.store.reader.get_message(topic, queue_id, start, count_max=left)
-            chunks += found.chunks
-            left -= found.count
-            rest += max(0, found.max_offset - found.next_offset)
+            result = self._context.store.reader.get_message(topic, queue_id, start, count_max=left)
+            chunks += result.chunks
+            left -= result.count
+            rest += max(0, result.max_offset - result.next_offset)
         return chunks, rest
 
 

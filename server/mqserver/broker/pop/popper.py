@@ -101,7 +101,7 @@ class Popper:
         Args:
             request: the request.
             header: its header.
-            wants: tells which messages it takes.
+            wants: the filter of its messages.
         """
         self._begin(request, header, wants, header.born_time)
 
@@ -158,7 +158,7 @@ class Popper:
             self._answer_popped(held, pop, plan, now_ms)
 
     def _is_ready(self, now_ms: int) -> bool:
-        """Tell whether the revive log was read, so that it is known what is out already."""
+        """Return whether the revive log was read, so that it is known what is out already."""
         if not self._revive.is_caught_up:
             # A broker without a revive log is ready at once.
             self._revive.follow(now_ms)
@@ -208,7 +208,7 @@ class Popper:
                 self._context.offsets.commit(
                     group, taken.topic, **place, queue_offset=taken.start_offset
                 )
-        remark = "the checkpoint of the pop could not be stored; see the log of the broker"
+        remark = "could not store the checkpoint of the pop; see the log of the broker"
         held.request.reply(held.request.command.response(code, remark=remark))
 
     def _answer_ordered(self, held: HeldPop, pop: PopMessage, plan: PopPlan, now_ms: int) -> None:
@@ -233,7 +233,7 @@ class Popper:
                 pop.consumer_group,
                 taken.topic,
                 queue_id=taken.queue_id,
-                # A message that the filter passed over is done with.
+                # A message that the filter skipped is done with.
                 queue_offset=taken.queue_offsets[0],
             )
         answer = self._answer(
@@ -307,15 +307,15 @@ class Popper:
             look_ms = now_ms
         self.waiting.add(replace(held, look_ms=look_ms, state=HeldState.WAITING))
         # This may close the connection, which then takes the request along.
-        held.request.conn.keep(held.size)
+        held.request.conn.count_held(held.size)
         self._on_hold(look_ms)
 
     def _answer_empty(self, held: HeldPop, code: LaterResponseCode, rest: int, now_ms: int) -> None:
         command, header = held.request.command, held.header
         if isinstance(header, Notification):
             is_full = code is LaterResponseCode.POLLING_FULL
-            told = NotificationResponse(has_msg=False, polling_full=is_full)
-            held.request.reply(command.response(header=told))
+            answer = NotificationResponse(has_msg=False, polling_full=is_full)
+            held.request.reply(command.response(header=answer))
             return
         self._context.stats.get_missed.count += 1
         empty = PopMessageResponse(
@@ -334,8 +334,8 @@ class Popper:
     def _answer_notification(self, held: HeldPop, header: Notification, now_ms: int) -> None:
         plan = PopPlan(0, 0)
         if self._is_ready(now_ms) and self._planner.has_message(header, plan, now_ms):
-            told = NotificationResponse(has_msg=True, polling_full=False)
-            held.request.reply(held.request.command.response(header=told))
+            answer = NotificationResponse(has_msg=True, polling_full=False)
+            held.request.reply(held.request.command.response(header=answer))
         else:
             self._hold_or_answer(held, plan, now_ms)
 
@@ -385,7 +385,7 @@ class Popper:
         self._is_waking = False
         for held in self.waiting.woken(ATTEMPTS_PER_SLICE):
             conn = held.request.conn
-            conn.keep(-held.size)
+            conn.count_held(-held.size)
             if conn.is_closing:
                 continue
             try:

@@ -4,7 +4,7 @@
     %RETRY%G      the retry topic of a group that pulls; also that of a group named ``G_T``
 
 Rule: a retry topic goes with its topic and with its group. A name that can be read in another way
-stays, because it may hold the messages of somebody else.
+stays, because it may hold the messages of another group.
 
 Source: broker/processor/AdminBrokerProcessor.java#deleteTopic (5.4.0, which looks at the topic
 only).
@@ -29,7 +29,7 @@ def pop_retry_topics(
         group: the group whose retry topics are meant; None for those of any group.
     """
     names = topics.names()
-    found = []
+    retry_topics = []
     for name in names:
         if not name.startswith(RETRY_PREFIX):
             continue
@@ -44,12 +44,12 @@ def pop_retry_topics(
             elif groups.get(its_group) is not None and its_topic in names:
                 others = True
         if is_meant and not others:
-            found.append(name)
-    return sorted(found)
+            retry_topics.append(name)
+    return sorted(retry_topics)
 
 
 def _readings(owner: str) -> Iterator[tuple[str, str]]:
-    """Yield each group and topic that the name of a retry topic can be made of."""
+    """Yield each group and topic that the name of a retry topic can stand for."""
     for pos, letter in enumerate(owner):
         if letter == "_" and 0 < pos < len(owner) - 1:
             yield owner[:pos], owner[pos + 1 :]

@@ -8,8 +8,8 @@
 
 Rule: the table is what the revive log says. A broker reads the log from the lowest open checkpoint
 on, when it starts and when it is promoted, and follows it from then on; until it has caught up it
-gives out nothing. Behind the messages that it revives it puts their acknowledgement, so that they
-are not revived again. A crash between the two repeats messages that nobody has seen yet.
+gives out nothing. After the messages that it revives it puts their acknowledgement, so that they
+are not revived again. A crash between the two repeats messages that no consumer has seen yet.
 
 A pop is as durable as its checkpoint: the queue offsets of a group move with it, in memory. The
 saved consumer offsets count a pop only when its checkpoint is on the disk, and say which
@@ -21,7 +21,7 @@ that time wrote, and that retention does not delete it.
 
 Deleting a topic, or a group with its offsets, ends the open pops, and so does a reset of a group
 to before what it has popped, because the queue then gives these messages again. An ended pop is
-acknowledged in the log, some at a time. A message that lies behind the checkpoint in the log was
+acknowledged in the log, some at a time. A message that lies after the checkpoint in the log was
 not popped by it: it is of a topic that was deleted and created again under the same name.
 
 Source: broker/processor/PopReviveService.java (5.4.0). It revives for ever; the dead letter topic
@@ -154,7 +154,7 @@ class ReviveLog:
         self.look_again()
 
     def look_again(self) -> None:
-        """Build the table anew, because this broker serves pops from now on."""
+        """Rebuild the table, because this broker serves pops from now on."""
         self._warm_up = WarmUp(self._context.cold, self.follow)
         self.is_caught_up = False
         """Whether the table has everything, so that this broker may give out messages."""
@@ -174,7 +174,7 @@ class ReviveLog:
         return sum(map(len, self._queues))
 
     def has_room(self, group: str) -> bool:
-        """Tell whether a group may have one more open pop: no more than there are free places."""
+        """Return whether a group may have one more open pop: no more than there are free places."""
         count = sum(queue.count_of(group) for queue in self._queues)
         return count < self._open_count_max - self.open_count
 
@@ -183,7 +183,7 @@ class ReviveLog:
         return sum(queue.left_count(place) for queue in self._queues)
 
     def is_open(self, key: PopKey, queue_id: int, *, now_ms: int) -> bool:
-        """Tell whether a pop has messages that are not acknowledged.
+        """Return whether a pop has messages that are not acknowledged.
 
         Args:
             key: the pop.
@@ -289,7 +289,7 @@ class ReviveLog:
                 try:
                     self._write_end(ending, ending.pops[-1], now_ms)
                 except RequestRefused as refused:
-                    LOG.warning("the end of a pop is written later: %s", refused)
+                    LOG.warning("could not write the end of a pop; trying again later: %s", refused)
                     return True
                 ending.pops.pop()
             self._endings.popleft()
@@ -317,11 +317,11 @@ class ReviveLog:
         while self._uncounted and self._uncounted[0].log_offset < self._store.flushed_offset:
             self._uncounted.popleft()
         counted = list(self._read_at)
-        for one in self._uncounted:
-            counted[one.queue_id] = min(counted[one.queue_id], one.at)
-            queues = table.offsets.get(one.place[:2], {})
-            if queues.get(one.place[2], -1) > one.start_offset:
-                queues[one.place[2]] = one.start_offset
+        for uncounted in self._uncounted:
+            counted[uncounted.queue_id] = min(counted[uncounted.queue_id], uncounted.at)
+            queues = table.offsets.get(uncounted.place[:2], {})
+            if queues.get(uncounted.place[2], -1) > uncounted.start_offset:
+                queues[uncounted.place[2]] = uncounted.start_offset
         done: dict[int, int] = {}
         for number, queue in enumerate(self._queues):
             oldest = queue.oldest()
@@ -376,23 +376,23 @@ class ReviveLog:
     def _read_some(self, number: int) -> int:
         """Read some records of one queue; return how many entries it passed."""
         start = self._read_at[number]
-        found = self._store.reader.get_message(
+        result = self._store.reader.get_message(
             self.topic, number, start, count_max=READ_COUNT, may_wait=self._warm_up.may_wait
         )
-        if found.status is GetStatus.FOUND:
-            for record in self._whole(number, start, b"".join(found.chunks)):
-                self._take(number, record)
-            self._read_at[number] = found.next_offset
-            return found.next_offset - start
-        if found.status in _END and start <= found.max_offset:
+        if result.status is GetStatus.FOUND:
+            for record in self._whole(number, start, b"".join(result.chunks)):
+                self._apply_record(number, record)
+            self._read_at[number] = result.next_offset
+            return result.next_offset - start
+        if result.status in _END and start <= result.max_offset:
             return 0
-        next_offset = found.next_offset
-        if found.status is GetStatus.OFFSET_OVERFLOW_BADLY or next_offset == start:
+        next_offset = result.next_offset
+        if result.status is GetStatus.OFFSET_OVERFLOW_BADLY or next_offset == start:
             # The log ends before what was saved; everything that it has counts.
-            next_offset = found.min_offset
+            next_offset = result.min_offset
         LOG.warning(
-            "queue %d of the revive log was read up to %d and has %d to %d; going on at %d",
-            number, start, found.min_offset, found.max_offset, next_offset,
+            "queue %d of the revive log was read up to %d but has %d to %d; continuing at %d",
+            number, start, result.min_offset, result.max_offset, next_offset,
         )  # fmt: skip
         self._read_at[number] = next_offset
         return 1
@@ -404,21 +404,21 @@ class ReviveLog:
             LOG.error("queue %d of the revive log, from %d on: %s", number, start, error)
             return _whole_records(data)
 
-    def _take(self, number: int, record: Record) -> None:
-        told = read_record(record)
-        if isinstance(told, PopCheckpoint):
-            if record.log_offset < self._store.deleted_until(told.key.topic):
+    def _apply_record(self, number: int, record: Record) -> None:
+        decoded = read_record(record)
+        if isinstance(decoded, PopCheckpoint):
+            if record.log_offset < self._store.deleted_until(decoded.key.topic):
                 return
             self._queues[number].open(
-                told,
+                decoded,
                 at=record.queue_offset,
                 log_offset=record.log_offset,
                 store_ms=record.store_ms,
             )
             if not self.is_caught_up and record.queue_offset >= self._counted[number]:
-                self._move(told)
-        elif told is not None:
-            self._queues[number].acknowledge(told.key, told.queue_offsets)
+                self._move(decoded)
+        elif decoded is not None:
+            self._queues[number].acknowledge(decoded.key, decoded.queue_offsets)
 
     def _move(self, checkpoint: PopCheckpoint) -> None:
         """Move a group's offset over what it popped shortly before the broker stopped."""
@@ -451,7 +451,9 @@ class ReviveLog:
         try:
             self.put_checkpoint(pop.checkpoint._replace(done=pop.done), number, now_ms=now_ms)
         except RequestRefused as refused:
-            LOG.warning("a checkpoint of the revive log is written again later: %s", refused)
+            LOG.warning(
+                "could not renew a checkpoint of the revive log; trying again later: %s", refused
+            )
         else:
             # It takes its new place when it is read.
             pop.store_ms = now_ms
@@ -469,7 +471,11 @@ class ReviveLog:
             LOG.warning("%s of group %s is deleted, what it popped does not come again", *key[:2])
             records: list[Record] = []
         else:
-            records = [one for at in queue_offsets if (one := self._record(pop, at)) is not None]
+            records = [
+                record
+                for queue_offset in queue_offsets
+                if (record := self._record(pop, queue_offset)) is not None
+            ]
         try:
             for record in records:
                 assert group is not None
@@ -479,20 +485,22 @@ class ReviveLog:
             done = Acknowledged(key, queue_offsets)
             self.acknowledge(done, number, deliver_ms=deliver_ms, now_ms=now_ms)
         except RequestRefused as refused:
-            LOG.warning("messages of group %s come again later: %s", key.group, refused)
+            LOG.warning(
+                "could not revive messages of group %s; trying again later: %s", key.group, refused
+            )
             return False
         self._queues[number].acknowledge(key, queue_offsets)
         return True
 
     def _record(self, pop: OpenPop, queue_offset: int) -> Record | None:
         key = pop.checkpoint.key
-        found = self._store.reader.get_message(
+        result = self._store.reader.get_message(
             key.topic, key.queue_id, queue_offset, count_max=1, may_wait=self._warm_up.may_wait
         )
         try:
-            records = decode_records(b"".join(found.chunks))
+            records = decode_records(b"".join(result.chunks))
         except RecordDamaged as error:
-            LOG.error("a message does not come again: %s", error)
+            LOG.error("cannot revive a damaged message: %s", error)
             return None
         if not records or records[0].queue_offset != queue_offset:
             LOG.warning(
@@ -502,8 +510,8 @@ class ReviveLog:
             return None
         if records[0].log_offset > pop.log_offset:
             LOG.warning(
-                "message %d of queue %d of %s was stored after group %s popped, it does not come "
-                "again: the topic was deleted and created again",
+                "message %d of queue %d of %s is not revived, because it was stored after group %s "
+                "popped: the topic was deleted and created again",
                 queue_offset, key.queue_id, key.topic, key.group,
             )  # fmt: skip
             return None
@@ -537,15 +545,15 @@ class ReviveLog:
 
 
 def _whole_records(data: bytes) -> list[Record]:
-    """Return the records before and behind damaged ones, whose sizes are still right."""
-    found, pos = [], 0
+    """Return the records before and after damaged ones, whose sizes are still right."""
+    records, pos = [], 0
     while pos + 4 <= len(data):
         size = int.from_bytes(data[pos : pos + 4], "big")
         if size <= 0:
             break
         try:
-            found += decode_records(data[pos : pos + size])
+            records += decode_records(data[pos : pos + size])
         except RecordDamaged:
-            LOG.error("a record of the revive log is damaged and left out")
+            LOG.error("skipped a damaged record of the revive log")
         pos += size
-    return found
+    return records

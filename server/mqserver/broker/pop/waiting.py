@@ -66,7 +66,7 @@ class HeldPop:
 
     @property
     def is_pop(self) -> bool:
-        """Tell whether it takes a message."""
+        """Return whether it takes a message."""
         return isinstance(self.header, PopMessage)
 
 
@@ -92,11 +92,11 @@ class HeldPops:
 
     @property
     def has_woken(self) -> bool:
-        """Tell whether ``woken`` has something to return."""
+        """Return whether ``woken`` has something to return."""
         return bool(self._woken)
 
     def is_full(self, place: Place) -> bool:
-        """Tell whether one more request may not wait there."""
+        """Return whether one more request may not wait there."""
         return self._count >= COUNT_MAX or len(self._places.get(place, ())) >= PLACE_COUNT_MAX
 
     def count(self, topic: str, group: str, queue_id: int) -> int:
@@ -115,14 +115,14 @@ class HeldPops:
         self._count += 1
 
     def is_waited_for(self, topic: str) -> bool:
-        """Tell whether a message of this topic can wake something."""
+        """Return whether a message of this topic can wake something."""
         return topic in self._groups or topic in self._retries
 
     def arrived(self, topic: str, queue_id: int) -> None:
         """Note a dispatched message; ``woken`` returns the requests that it wakes."""
         target = self._retries.get(topic)
         if target is not None:
-            # A pop of any queue takes messages of the retry topic, too.
+            # A pop of any queue takes messages of the retry topic as well.
             self.wake(*target, None)
         for group in list(self._groups.get(topic, ())):
             self.wake(topic, group, queue_id)
@@ -155,13 +155,13 @@ class HeldPops:
 
     def woken(self, count_max: int) -> list[HeldPop]:
         """Remove and return the next requests that are to be tried again."""
-        found: list[HeldPop] = []
-        while self._woken and len(found) < count_max:
+        woken: list[HeldPop] = []
+        while self._woken and len(woken) < count_max:
             held = self._woken.popleft()
             if held.state is HeldState.WOKEN:
                 held.state = HeldState.GONE
-                found.append(held)
-        return found
+                woken.append(held)
+        return woken
 
     def look(self, now_ms: int) -> None:
         """Wake the requests whose time to look again has come."""

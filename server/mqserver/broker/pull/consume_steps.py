@@ -1,10 +1,10 @@
-"""The checks before anything is read for a consumer: tables of steps, in the order of Java's code.
+"""Checks before anything is read for a consumer: tables of steps in the order of Java's code.
 
     PULL_STEPS   PullMessageProcessor#processRequest (4.9.7)
     POP_STEPS    PopMessageProcessor#processRequest, and those of peeks and notifications (5.4.0)
     QUEUE_STEPS  AckMessageProcessor#processRequest, ChangeInvisibleTimeProcessor (5.4.0)
 
-A step returns if it finds nothing wrong; what a later step needs it notes in the ``Reading``.
+A step raises what it finds wrong, and records in the ``Reading`` what later steps need.
 
 Rule: the first step that fails decides the answer, so the order of a table is part of the protocol.
 The texts are Java's, which differ between the versions; a ``Wording`` has what differs.

@@ -54,7 +54,7 @@ PullFields = Pull | PullMessage
 """The header of a pull, as the kernel or the typed header decoded it."""
 SUBSCRIPTION: Final = 4
 TAGS_SIZE_MAX: Final = 65_536
-"""Characters of the tags that a pull carries, since each pull splits them anew."""
+"""Characters of the tags that a pull carries, since each pull splits them again."""
 _WARNED_COUNT_MAX: Final = 1_000
 _UNPARSED: Final = "parse the consumer's subscription failed"
 
@@ -178,9 +178,9 @@ class PullChecks:
             text = "the consumer's subscription not latest"
             raise RequestRefused(ResponseCode.SUBSCRIPTION_NOT_LATEST, text)
         key = (name, pull.topic)
-        known = self._tests.get(key)
-        if known is not None and known[0] is subscription:
-            return known[1]
+        cached = self._tests.get(key)
+        if cached is not None and cached[0] is subscription:
+            return cached[1]
         if not is_tag_type(subscription.expression_type):
             return self._by_expression(pull, subscription)
         tests = MessageFilter(codes_of_subscription(subscription))
@@ -188,21 +188,21 @@ class PullChecks:
         return tests
 
     def _by_expression(self, pull: PullFields, subscription: SubscriptionData) -> MessageFilter:
-        found = self._filters.get(pull.topic, pull.consumer_group)
-        if found is None:
+        registered = self._filters.get(pull.topic, pull.consumer_group)
+        if registered is None:
             text = "The broker's consumer filter data is not exist!Your expression may be wrong!"
             text += self._why_too_long(subscription)
             raise RequestRefused(ResponseCode.FILTER_DATA_NOT_EXIST, text)
-        if found.data.client_version < pull.sub_version:
+        if registered.data.client_version < pull.sub_version:
             text = "the consumer's consumer filter data not latest"
             raise RequestRefused(ResponseCode.FILTER_DATA_NOT_LATEST, text)
         self._check_enabled(subscription.expression_type)
         if subscription.class_filter_mode:
             return EVERYTHING
-        return registered_filter(found, self._filters)
+        return registered_filter(registered, self._filters)
 
     def _why_too_long(self, subscription: SubscriptionData) -> str:
-        """Return which limit an expression exceeds; empty if Java would refuse it, too."""
+        """Return which limit an expression exceeds; empty if Java would refuse it as well."""
         try:
             compile_filter(
                 subscription.sub_string,

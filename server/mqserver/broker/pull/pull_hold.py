@@ -97,7 +97,7 @@ class _News(Generic[T]):
         except Exception:
             # The pull reads the message itself and gets the error as its answer.
             LOG.exception(
-                "message %d of %s queue %d cannot be tested against the filter of a held pull",
+                "cannot test message %d of %s queue %d against the filter of a held pull",
                 self.queue_offset, self.topic, self.queue_id,
             )  # fmt: skip
             return True
@@ -128,7 +128,7 @@ class HeldPulls(Generic[T]):
         return self._waiting_count
 
     def has_room(self, owner: Hashable) -> bool:
-        """Tell whether one more pull of a connection may wait.
+        """Return whether one more pull of a connection may wait.
 
         A connection may hold at most as many pulls as there are free places, so that a few
         connections with many pulls cannot keep others from waiting.
@@ -149,7 +149,7 @@ class HeldPulls(Generic[T]):
         self._waiting_count += 1
 
     def is_waited_for(self, topic: str, queue_id: int) -> bool:
-        """Tell whether a pull waits for this queue."""
+        """Return whether a pull waits for this queue."""
         queues = self._topics.get(topic)
         return queues is not None and queue_id in queues
 
@@ -193,7 +193,7 @@ class HeldPulls(Generic[T]):
 
     @property
     def has_news(self) -> bool:
-        """Tell whether ``wake`` has something to do."""
+        """Return whether ``wake`` has something to do."""
         return bool(self._news)
 
     def wake(self, *, work_max: int = SLICE_WORK) -> list[HeldPull[T]]:

@@ -85,7 +85,7 @@ class Puller:
         checks: decides what is allowed and which filter applies.
         commit_soon: writes an OFFSET_MOVED_EVENT that was put.
         on_hold: called with the deadline (ms) of each pull that is held.
-        accepts_puts: tells whether the broker still stores events; not while it stops.
+        accepts_puts: returns whether the broker still stores events; not while it stops.
     """
 
     def __init__(
@@ -193,8 +193,8 @@ class Puller:
         try:
             record = self._store.reader.read_record(log_offset)
         except OSError as error:
-            # The held pull is told of the error when it expires and reads this message itself.
-            LOG.error("the record at %d cannot be read: %s", log_offset, error)
+            # The held pull gets the error when it expires and reads this message itself.
+            LOG.error("cannot read the record at %d: %s", log_offset, error)
             record = None
         return {} if record is None else parse_properties(raw_properties(record))
 
@@ -227,7 +227,7 @@ class Puller:
                 _answer_fault(held.pull, error)
 
     def _answer_one(self, waiting: PendingPull, now_ms: int) -> None:
-        waiting.conn.keep(-waiting.size)
+        waiting.conn.count_held(-waiting.size)
         if waiting.conn.is_closing:
             return
         try:
@@ -258,7 +258,7 @@ class Puller:
             )
         )
         # This may close the connection, which then takes the pull along.
-        waiting.conn.keep(waiting.size)
+        waiting.conn.count_held(waiting.size)
         self._on_hold(deadline_ms)
 
     def _read(self, waiting: PendingPull, *, may_wait: bool) -> GetResult:

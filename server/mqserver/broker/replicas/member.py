@@ -20,7 +20,7 @@ from typing import Final
 from mqserver.broker.config import BrokerRole
 from mqserver.broker.ha.epoch import EpochFile
 from mqserver.broker.ha.ha_file import HaFile
-from mqserver.broker.ha.receiving import Diverged
+from mqserver.broker.ha.receiving import Diverged, SlaveState
 from mqserver.broker.ha.replication import EXPIRE_MS, SYNC_FIRST_MS, SYNC_MS, Replication
 from mqserver.broker.ha.slave_synchronize import MasterCalls
 from mqserver.broker.ha.sync_master_wait import hold_done
@@ -135,6 +135,7 @@ class ReplicaMember(Replication):
         self._changes: asyncio.Queue[Lead | Follow | StandBy] = asyncio.Queue()
         self._changing: asyncio.Task[None] | None = None
         self._asks: set[asyncio.Task[None]] = set()
+        self.sync.may_settle = self._has_begun
         store.confirm(0, broker.clock.now_ms())
         broker.group_commit.synced.add(self._log_safe)
 
@@ -312,6 +313,7 @@ class ReplicaMember(Replication):
         self._stand_by()
         name, sign = self._broker.config.broker_name, self.trust.sign
         self.master = calls = MasterCalls(self._client, change.address, sign=sign)
+        self.sync.follow_another()
         self._broker.register_soon()
         problem = ""
         while self.machine.master == change and self._changes.empty():
@@ -474,12 +476,10 @@ class ReplicaMember(Replication):
     def slave_began(self, link: ReplicaLink) -> None:
         """Note a slave that says where its log ends."""
         assert link.handshake is not None
+        machine, is_learner, now_ms = self.machine, link.handshake.is_learner, self._now()
         self._carry_out(
-            self.machine.slave_connected(
-                link.broker_id,
-                link.acked_offset,
-                self._now(),
-                is_learner=link.handshake.is_learner,
+            machine.slave_connected(
+                link.broker_id, link.acked_offset, now_ms, is_learner=is_learner
             )
         )
 
@@ -487,10 +487,7 @@ class ReplicaMember(Replication):
         """Note how far a slave has the log."""
         self._carry_out(
             self.machine.slave_acknowledged(
-                link.broker_id,
-                link.acked_offset,
-                sent_end=link.sent_offset,
-                now_ms=self._now(),
+                link.broker_id, link.acked_offset, sent_end=link.sent_offset, now_ms=self._now()
             )
         )
 
@@ -518,6 +515,9 @@ class ReplicaMember(Replication):
 
     def set_master_addresses(self, master_addr: str | None, ha_addr: str | None) -> None:
         """Pass over what a name server says: the controller names the master."""
+
+    def _has_begun(self) -> bool:
+        return self.receiver is not None and self.receiver.state is SlaveState.RECEIVING
 
     async def _compare(self) -> None:
         """Copy the tables of the master before its log, since this slave may be elected soon.

@@ -1,13 +1,13 @@
-"""Choose how the sends of a broker are taken: by the kernel where it was built, or in Python.
+"""Choose how a broker handles sends: in the kernel where it was built, else in Python.
 
-RemotingServer.on_bytes ── SendKernel.take ── the first plain sends of a read
+RemotingServer.on_bytes ── SendKernel.store_sends ── the first plain sends of a read
                                               all that follows: on_frame ── Sender.handle_send
 """
 
 from collections.abc import Callable
 from typing import Final
 
-from mqserver.broker.acl.control import AccessControl
+from mqserver.broker.acl.access import BrokerAccess
 from mqserver.broker.send.sender import Kernel, Sender
 from mqserver.runtime.clock import Clock
 from remoting.aio.server import ServerConn
@@ -20,16 +20,16 @@ send_kernel: Final[Callable[..., Kernel] | None] = load(
 
 
 def plain_sends(
-    sender: Sender, clock: Clock, access: AccessControl | None
+    sender: Sender, clock: Clock, access: BrokerAccess | None
 ) -> Callable[[ServerConn, bytes], int] | None:
-    """Return what takes the plain sends at the beginning of a read; None without the kernel.
+    """Return the function that stores the plain sends at the start of a read; None without kernel.
 
     Args:
-        sender: takes all other sends.
+        sender: handles all other sends.
         clock: gives the store times.
         access: checks every send; None without access control.
     """
     if send_kernel is None:
         return None
-    take = sender.make_kernel(send_kernel, access).take
-    return lambda conn, data: take(conn, data, clock.now_ms())
+    store_sends = sender.make_kernel(send_kernel, access).store_sends
+    return lambda conn, data: store_sends(conn, data, clock.now_ms())

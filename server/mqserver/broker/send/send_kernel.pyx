@@ -1,9 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 # cython: cdivision=True
-"""Takes the plain sends at the beginning of a read in C: header, properties, record, answer.
+"""Store the plain sends at the beginning of a read in C: header, properties, record, answer.
 
     one read:  | send | send | batch | pull | send |
-                 taken here ─────────>|<── these go the general way (``Sender.take``)
+                 taken here ─────────>|<── these go the general way (``Sender.handle_send``)
 
     header ── fields ── allowed? ── properties in stored order ──> record in ``log.parts``
                                                    ├─> DispatchEntry and queue of the appender
@@ -14,8 +14,8 @@ entries, answers and counters (a test compares them). What is not plain is left 
 untouched, and with it all that follows in the same read: a header that ``header_pairs`` or
 ``send_header`` leaves or in another serialisation than the first one, a send that the access control
 refuses, a property on which the broker acts, a topic without a route, a record that needs the next
-file, and every bad input. A length is compared with what is there before it is used. Nothing of a message is visible to others
-before all objects for it exist.
+file, and every bad input. A length is compared with what is there before it is used. Nothing of a
+message is visible to others before all objects for it exist.
 
 Source: as ``mqserver.broker.send.sender``.
 """
@@ -145,7 +145,7 @@ cdef class Output:
         return self.data + self.size
 
     cdef bytes take(self):
-        """Return the bytes and begin anew; much room is given back."""
+        """Return the bytes and start over; much room is given back."""
         cdef bytes found = PyBytes_FromStringAndSize(<char *> self.data, self.size)
         self.size = 0
         if self.room > 1 << 20:
@@ -212,14 +212,14 @@ cdef inline bint _named(Span name, bytes wanted) noexcept:
 
 
 cdef object _tag_code(Span tag):
-    """Return what ``tags_code`` returns for a tag in UTF-8; a size of 0 is no tag."""
+    """Return what ``tags_code`` returns for a tag in UTF-8; a size of 0 is not a tag."""
     if not tag.size:
         return 0
     return <int32_t> hash_on(0, PyUnicode_DecodeUTF8(<char *> tag.at, tag.size, NULL))
 
 
 cdef tuple _index_keys(Span unique, Span keys):
-    """Return what ``split_keys`` returns for two values in UTF-8; a size of 0 is no value."""
+    """Return what ``split_keys`` returns for two values in UTF-8; a size of 0 is not a value."""
     cdef str first = PyUnicode_DecodeUTF8(<char *> unique.at, unique.size, NULL)
     if not keys.size:
         return (first,) if unique.size else ()
@@ -273,7 +273,7 @@ cdef class SendKernel:
     """Takes plain sends for one broker; see the module.
 
     Args:
-        allows: tells whether a send is allowed (``AccessControl.allows_send``); None without
+        allows: returns whether a send is allowed (``AccessControl.allows_send``); None without
             access control.
         limits: returns the largest body and the largest record (bytes); None while every send has
             to go the general way.
@@ -330,7 +330,7 @@ cdef class SendKernel:
         self._layouts, self._suffixes = {}, {}
         self._records, self._out, self._crc = Output(), Output(), BodyCrc()
 
-    def take(self, conn, bytes data, now_ms):
+    def store_sends(self, conn, bytes data, now_ms):
         """Store the messages of all plain sends at the beginning of ``data``.
 
         Args:
@@ -339,7 +339,7 @@ cdef class SendKernel:
             now_ms: the store time.
 
         Returns:
-            The number of bytes taken; the bytes behind them go the general way.
+            The number of bytes taken; the bytes after them go the general way.
         """
         cdef Py_ssize_t pos = 0
         limits = self._limits()
@@ -480,14 +480,14 @@ cdef class SendKernel:
         cdef PyObject *found = PyDict_GetItem(self._queues, (self._topic, number))
         return <object> found if found != NULL else self._table.handle(self._topic, queue_id)
 
-    cdef int64_t _give(self, object handle, int64_t count) except -1:
+    cdef int64_t _assign_offsets(self, object handle, int64_t count) except -1:
         """Assign the next offsets of a queue; return the first."""
         cdef int64_t first
         if type(handle) is ConsumeQueue:
             first = handle.next_offset
             handle.next_offset = first + count
         else:
-            first = self._table.columns.give(handle, count)
+            first = self._table.columns.assign_offsets(handle, count)
         return first
 
     cdef uint8_t *_record_head(
@@ -548,7 +548,7 @@ cdef class SendKernel:
         handle = self._handle(send.queue_id, number)
         out = self._records.more(size)
         self._out.more(256 + self._answer_room())
-        queue_offset = self._give(handle, 1)
+        queue_offset = self._assign_offsets(handle, 1)
         out = self._record_head(
             out, send, size, crc, <uint32_t> send.flag, queue_offset, log_offset, body.size
         )
@@ -729,7 +729,7 @@ cdef class SendKernel:
         )
         log_offsets = PyBytes_FromStringAndSize(NULL, count * sizeof(int64_t))
         cdef int64_t *offsets = <int64_t *> PyBytes_AS_STRING(log_offsets)
-        queue_offset = first = self._give(handle, count)
+        queue_offset = first = self._assign_offsets(handle, count)
         made = []
         for at in range(count):
             one = &self._batch[at]

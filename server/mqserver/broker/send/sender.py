@@ -26,7 +26,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from mqserver.broker import names
-from mqserver.broker.acl.control import AccessControl
+from mqserver.broker.acl.access import BrokerAccess
 from mqserver.broker.broker_context import BrokerContext
 from mqserver.broker.delay.schedule import DelayLevels, redirect
 from mqserver.broker.files.saves import SavedFirst, StateFiles
@@ -66,7 +66,7 @@ IS_SLAVE = "this broker is a slave"
 class Kernel(Protocol):
     """What takes the plain sends of a read in one call, see ``send_kernel``."""
 
-    def take(self, conn: ServerConn, data: bytes, now_ms: int) -> int:
+    def store_sends(self, conn: ServerConn, data: bytes, now_ms: int) -> int:
         """Store the messages of all plain sends at the beginning of ``data``.
 
         Args:
@@ -75,7 +75,7 @@ class Kernel(Protocol):
             now_ms: the store time.
 
         Returns:
-            The number of bytes taken; the bytes behind them go the general way.
+            The number of bytes taken; the bytes after them go the general way.
         """
 
 
@@ -114,7 +114,7 @@ class Sender:
         self.timer_rules = TimerRules(config.store, self._have_timer_topic)
         """Decides which messages wait in the timer wheel."""
         self.refusal = ""
-        """Why this broker takes no messages although it is a master; empty when it takes them."""
+        """Why this master accepts no messages; empty when it accepts them."""
         self.is_open = True
         """Whether messages are accepted; not while the broker stops."""
         self._routes = Routes(context, refusal=self._role_refusal)
@@ -190,7 +190,7 @@ class Sender:
             queue_offset: of the message, or of the first one of a batch.
             message_id: offset id, or the ids of a batch joined with commas.
             waits: whether the producer waits for the disk.
-            recall_handle: with which the producer can take a timer message back.
+            recall_handle: handle with which the producer can recall a timer message.
         """
         command = request.command
         if command.is_oneway:
@@ -217,7 +217,7 @@ class Sender:
             return True
         return route.retry_group is not None and names.dlq_topic(route.retry_group) in unsaved
 
-    def make_kernel(self, kind: Callable[..., Kernel], access: AccessControl | None) -> Kernel:
+    def make_kernel(self, kind: Callable[..., Kernel], access: BrokerAccess | None) -> Kernel:
         """Return the kernel that takes plain sends before they come here.
 
         Args:
@@ -473,7 +473,7 @@ class Sender:
         return recall_handle(message, out_ms, broker_name=self._config.broker_name)
 
     def _have_timer_topic(self) -> None:
-        """Create the topic in which timer messages wait, when the first one comes."""
+        """Create the topic in which timer messages wait, for the first one."""
         if self._context.topics.get(TIMER_TOPIC) is None:
             now_ms = self._context.clock.now_ms()
             self._context.topics.put(topic_config(TIMER_TOPIC, queue_count=1), now_ms=now_ms)
@@ -496,8 +496,8 @@ class Sender:
         """Log that a message has a transaction flag but no TRAN_MSG; it is stored, as in Java."""
         if sys_flag & TRANSACTION_MASK != TRANSACTION_COMMIT:
             LOG.warning(
-                "%s sends a message with the transaction flag and without TRAN_MSG; it is stored, "
-                "and no consumer will see it, as in Java", conn.address,
+                "%s sent a message with the transaction flag but without TRAN_MSG; as in Java, it "
+                "is stored and no consumer will see it", conn.address,
             )  # fmt: skip
 
     def count(self, route: Route, count: int, size: int) -> None:
@@ -521,8 +521,8 @@ class Sender:
 
 def _keeping(conn: ServerConn, size: int, steps: Iterator[None]) -> Iterator[None]:
     """Yield from ``steps``; until their end ``size`` bytes count as in flight for ``conn``."""
-    conn.keep(size)
+    conn.count_held(size)
     try:
         yield from steps
     finally:
-        conn.keep(-size)
+        conn.count_held(-size)

@@ -132,7 +132,7 @@ class Routes:
             config = self._create(send, now_ms)
         if not is_writable(config.perm):
             LOG.warning(
-                "%s sends to topic %s, whose permission is %s; stored all the same, as in Java",
+                "%s sends to topic %s, whose permission is %s; stored anyway, as in Java",
                 conn.address, topic, perm_text(config.perm),
             )  # fmt: skip
         is_retry = topic.startswith(RETRY_PREFIX)

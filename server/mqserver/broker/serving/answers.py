@@ -107,7 +107,7 @@ class SendAnswers:
             queue_id: queue of the message.
             queue_offset: of the message or of the first one of a batch, in entries.
             message_id: offset id, or the ids of a batch joined with commas.
-            recall_handle: with which the producer can take a timer message back.
+            recall_handle: handle with which the producer can recall a timer message.
         """
         if recall_handle is None and serialize == _JSON and self._common is not None:
             header = (
@@ -176,7 +176,7 @@ def encode_pull_answer(
     chunks: Sequence[Chunk] = (),
     suggested_broker_id: int = 0,
 ) -> bytes:
-    """Return the frame that answers a pull; the records are copied once, behind the header.
+    """Return the frame that answers a pull; the records are copied once, after the header.
 
     Args:
         serialize: serialization code of the request.
@@ -185,7 +185,7 @@ def encode_pull_answer(
         remark: name of the read's status; it needs no escaping in JSON.
         next_offset: queue offset of the next pull, in entries.
         min_offset: first queue offset of the queue, in entries.
-        max_offset: queue offset behind the last entry.
+        max_offset: queue offset after the last entry.
         chunks: bytes of the records, in order.
         suggested_broker_id: broker to pull from next; 0 is the master.
     """

@@ -7,9 +7,9 @@ Requests (pulls, pops, handlers) run in ``with_disk``. The broker's own periodic
 messages, timers, the revive log) asks a ``WarmUp`` instead, because it looks again by itself.
 
 Rule: a thread only brings bytes into the page cache. The loop decides what a request is answered,
-and decides it anew at each attempt, as if the request had just come. So an attempt changes nothing
+and decides it again at each attempt, as if the request had just come. So an attempt changes nothing
 before its last read. After ``tries_max`` reads of a thread the loop itself waits for the disk,
-because with so little memory the attempt might never succeed. Where the file system cannot tell
+because with so little memory the attempt might never succeed. If the file system does not show
 what is cached (tmpfs), every read counts as cached. A large pull from memory is read in slices
 while sockets or sends wait for the loop (``ReadSlices``). Other long work does one slice and asks
 to be called again with ``soon``.
@@ -48,8 +48,8 @@ OthersWait, and has changed nothing then."""
 def fault_of(error: Exception) -> str:
     """Return the remark for a request whose read failed, and log what is not the disk's fault."""
     if isinstance(error, OSError):
-        return f"the messages cannot be read: {error}"
-    LOG.error("a request that waited failed; the others go on", exc_info=error)
+        return f"cannot read the messages: {error}"
+    LOG.error("a request that waited failed; others are not affected", exc_info=error)
     return f"the broker has an error: {error}"
 
 
@@ -102,11 +102,11 @@ class ColdReads:
         try:
             attempt(now_ms, tries >= self.tries_max)
         except ColdRead as cold:
-            peer.keep(size)
+            peer.count_held(size)
             again = partial(self._attempt_again, attempt, peer, size, failed, needs_peer, tries + 1)
             self.warm(cold, again)
         except OthersWait as others:
-            peer.keep(size)
+            peer.count_held(size)
             again = partial(self._attempt_again, attempt, peer, size, failed, needs_peer, tries)
             self.go_on(others.begun, again)
 
@@ -120,7 +120,7 @@ class ColdReads:
         tries: int,
         now_ms: int,
     ) -> None:
-        peer.keep(-size)
+        peer.count_held(-size)
         if needs_peer and peer.is_closing:
             return
         try:
@@ -135,7 +135,7 @@ class ColdReads:
         """Let a thread read what is not in the page cache, then call ``again``.
 
         If too many reads are under way, ``again`` is called when one of them has ended, and
-        finds out anew what is not in the page cache.
+        checks again what is not in the page cache.
         """
         if self._workers is None or self._loop is None:
             cold.drop()
@@ -227,7 +227,7 @@ class WarmUp:
 
     @property
     def may_wait(self) -> bool:
-        """Whether the work may wait for the disk, because threads have read for it in vain."""
+        """Whether the work may wait for the disk, because reads by threads did not help."""
         return self._tries >= self._cold.tries_max
 
     def begin(self, missing: ColdRead) -> None:

@@ -10,7 +10,7 @@ from mqserver.runtime.clock import Clock
 
 
 class DeadlineTimer:
-    """Calls back when the earliest deadline has come.
+    """Calls back at the earliest deadline.
 
     Args:
         clock: the clock that the deadlines are of.
@@ -39,6 +39,6 @@ class DeadlineTimer:
         self._expired(self._clock.now_ms() + 1)
 
     def close(self) -> None:
-        """Call back no more."""
+        """Stop calling back."""
         if self._handle is not None:
             self._handle.cancel()

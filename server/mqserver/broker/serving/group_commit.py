@@ -14,7 +14,7 @@ would cost more than the write; then it serves other requests, and parses and pu
 
 Rule: an answer is formatted when its message is put. It leaves only when the message is as safe
 as the configuration promises; with SYNC_MASTER a slave must also have it (``await_slaves``). When a
-write fails, all messages of its group and those that were put behind it are answered 14. When a
+write fails, all messages of its group and those that were put after it are answered 14. When a
 flush fails or takes longer than syncFlushTimeout, its messages are answered 10 (stored, but not
 known to be on disk). A flush that finds no free file descriptor in the process is answered 10 as
 well, and is tried again. ``overload`` limits how many messages may wait. An error at one answer,
@@ -119,9 +119,9 @@ class GroupCommit:
         self.hold_done: HoldDone | None = None
         """Makes callbacks wait for the replicas as well; set only in a group."""
         self.synced = Observers[[]]()
-        """Told when more of the log is on the disk, with SYNC_FLUSH."""
+        """Called when more of the log is on the disk, with SYNC_FLUSH."""
         self.written = Observers[[]]()
-        """Told when the log has grown."""
+        """Called when the log has grown."""
         self._times = times
         self._store = store
         self._clock = clock
@@ -277,11 +277,11 @@ class GroupCommit:
             return
         job = self._begin_write(now_ms)
         if job is not None and self._writer.begin(job):
-            raise RuntimeError("a write of the log ended that was not waited for")
+            raise RuntimeError("an unexpected write of the log has ended")
 
     def _not_stored(self, waiting: _Waiting, error: StoreFailed) -> None:
-        """Refuse the messages of a group, and those that were put behind it and undone as well."""
-        LOG.error("messages of one turn were not stored: %s", error)
+        """Refuse the messages of a group, and those that were put after it and undone as well."""
+        LOG.error("could not store the messages of one turn: %s", error)
         behind, self._waiting = self._waiting, _Waiting()
         remark = store_refusal(self._store, str(error))
         for group in (waiting, behind):
@@ -420,7 +420,7 @@ class GroupCommit:
         except Exception as error:
             expected = isinstance(error, (StoreFailed, OSError))
             LOG.error(
-                "messages are written and not known to be on disk: %s", error, exc_info=not expected
+                "messages are written, but perhaps not on disk: %s", error, exc_info=not expected
             )
             self._answer_timeout(acks, done)
             unsafe_acks, self._unsafe_acks = self._unsafe_acks, []
@@ -489,7 +489,7 @@ def _apart(call: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
     try:
         call(*args, **kwargs)
     except Exception:
-        LOG.exception("an error at one answer or callback of a turn; the others go on")
+        LOG.exception("one answer or callback of a turn failed; the others go on")
 
 
 def _count(acks: Iterable[Ack]) -> int:

@@ -30,7 +30,7 @@ class Overload:
         count_max: messages that may wait for the disk.
         size_max: bytes of log that may wait for it.
         busy_ms: how long one write or sync may take.
-        stale_ms: how long a write may delay the sends behind it; None for any time.
+        stale_ms: how long a write may delay the sends after it; None for any time.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Timer messages of 5.x: they are delivered at any time, not after the delay of one of 18 levels.
+"""Timer messages of 5.x, which are delivered at any time, not only after one of 18 delays.
 
     send      TIMER_DELIVER_MS, TIMER_DELAY_SEC or TIMER_DELAY_MS  -> queue rmq_sys_wheel_timer
     enqueue   that queue  -> a slot of the wheel, a unit of the timer log (``mqserver.store.timer``)

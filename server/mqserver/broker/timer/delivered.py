@@ -93,7 +93,7 @@ class Delivered:
         try:
             records = next(self._walk, None)
         except OSError as error:
-            LOG.error("the log cannot be read, timer messages may come twice: %s", error)
+            LOG.error("cannot read the log, so timer messages may be delivered twice: %s", error)
             return False
         for record in records or ():
             if _DEQUEUED in record.properties:
@@ -157,7 +157,7 @@ class Delivered:
         return left > 0
 
     def was_recalled(self, message: TimerMessage) -> bool:
-        """Return whether the end of the log has a message that takes this one back."""
+        """Return whether the end of the log has a message that recalls this one."""
         return self._recalls.has(message)
 
 
@@ -177,8 +177,8 @@ def first_uncounted(store: MessageStore, counted_until: int | None, read_ms: int
 def start_by_time(store: MessageStore, read_ms: int) -> int:
     """Return a log offset from which on every delivery of a slot at ``read_ms`` or later lies.
 
-    A 5.4.0 broker does not say where its deliveries are. But none is stored before its slot is due,
-    so the search begins with the last log file whose first record is older.
+    A 5.4.0 broker does not record where its deliveries are, but stores none before its slot is due.
+    So the search begins with the last log file whose first record is older.
     """
     size = store.raw.file_size
     start = store.min_log_offset

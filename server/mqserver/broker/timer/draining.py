@@ -6,7 +6,7 @@
 
 Rule: what does not fit is damage, which the caller answers by building the files again from the
 queue: a unit that is missing or due in another tick, a chain that ends before the slot's first
-unit, a unit whose message is another one. Only units of removed files may be missing.
+unit, or a unit of another message. Only units of removed files may be missing.
 """
 
 from array import array
@@ -26,13 +26,13 @@ class Draining:
 
     Args:
         slot: the slot.
-        log_offset: log offset behind which all deliveries of this slot are.
+        log_offset: log offset after which all deliveries of this slot are.
 
     Attributes:
-        next_pos: position of the next unit to read; NO_POS behind the first one.
+        next_pos: position of the next unit to read; NO_POS after the first one.
         is_read: whether the chain was read to its end.
         positions: positions of the units that are not delivered, the oldest one last.
-        recalls: the messages of the slot that were taken back.
+        recalls: the messages of the slot that were recalled.
     """
 
     def __init__(self, slot: Slot, *, log_offset: int) -> None:
@@ -46,7 +46,7 @@ class Draining:
     def next_unit(self, log: TimerLog, *, precision_ms: int) -> TimerUnit | None:
         """Return the next unit of the chain, None at its end (``is_read``).
 
-        ``passed`` goes on behind it.
+        ``passed`` moves past it.
 
         Raises:
             RecordDamaged: the chain is broken.
@@ -68,7 +68,7 @@ class Draining:
         return unit
 
     def passed(self, unit: TimerUnit) -> None:
-        """Go on behind a unit that ``next_unit`` returned."""
+        """Move past a unit that ``next_unit`` returned."""
         self._read_pos, self.next_pos = self.next_pos, unit.previous_pos
 
 
@@ -81,7 +81,7 @@ def check_unit(unit: TimerUnit, *, topic: str | None, size: int) -> None:
         size: bytes of its record.
 
     Raises:
-        RecordDamaged: it was written for another one.
+        RecordDamaged: it was written for another message.
     """
     if topic is None or (size, string_hash(topic)) != (unit.record_size, unit.topic_hash):
         text = f"a unit of the timer log names log offset {unit.log_offset}, which it does not fit"

@@ -42,7 +42,7 @@ class TimingCounts:
         except FileNotFoundError:
             return
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            LOG.warning("%s cannot be read, its numbers begin at 0: %r", path, error)
+            LOG.warning("cannot read %s, so its numbers start at 0: %r", path, error)
 
     def reset(self) -> None:
         """Begin from 0, because the wheel is built again."""

@@ -13,7 +13,7 @@ A message enters the wheel before any slot is delivered that is due at the same 
 ``BACKLOG_MAX`` messages wait to enter: so a recall that was acknowledged before the time holds.
 
 The wheel has room for two weeks, and messages wait in it for two days (timerRollWindowSlot) or two
-thirds of the time that the log keeps its files, whichever is less. Those that are due later are
+thirds of the time that the log keeps its files, whichever is less. Later ones are
 stored again then, so that their record is not deleted with its file.
 
 All times are those of the wall clock, because producers and the files give times of this kind. If
@@ -100,7 +100,7 @@ class TimerService:
     def __init__(self, context: BrokerContext, puts: OwnPuts) -> None:
         self.metrics = TimingCounts()
         self.delivered_count = 0
-        """Messages that this broker has put under their real topic, or stored again."""
+        """How many messages this broker has put under their real topic, or stored again."""
         self._context, self._puts, self._store = context, puts, context.store
         self._config = context.config.store
         self._precision_ms = self._config.timer_precision_ms
@@ -170,7 +170,7 @@ class TimerService:
         self._forget()
 
     def stand_down(self) -> None:
-        """Deliver nothing while another broker is the master; a later ``step`` begins anew.
+        """Deliver nothing while another broker is the master; a later ``step`` starts over.
 
         The log of a slave follows that of its master, so files of its own would not fit it when
         it becomes the master; they are removed, and built again then.
@@ -186,7 +186,7 @@ class TimerService:
             self._has_removed = True
             self.metrics.reset()
             if self._store.remove_timer_files():
-                LOG.info("the files of the timer are removed, because this broker is a slave")
+                LOG.info("removed the files of the timer, because this broker is a slave")
 
     def step(self, now_ms: int) -> bool:
         """Let messages enter and leave the wheel; return whether there is more to do now.
@@ -236,20 +236,20 @@ class TimerService:
         return True
 
     def _begin(self, files: TimerFiles) -> None:
-        """Take over the progress of the files, or begin anew with the whole queue."""
+        """Take over the progress of the files, or start over with the whole queue."""
         point, tick_ms = files.checkpoint, self._precision_ms
         # Slots further back may already have messages of the next round.
         oldest_ms = self._write_ms - (SLOT_COUNT - SPARE_SLOTS) * tick_ms
         if point.last_read_ms and point.last_read_ms < oldest_ms:
-            files.lost = f"the timer stood still for longer than {SLOT_COUNT} slots"
+            files.lost = f"the timer did not run for longer than {SLOT_COUNT} slots"
         elif point.queue_offset > self._store.max_offset(TIMER_TOPIC, 0):
-            files.lost = f"the checkpoint counts {point.queue_offset} messages, the queue has fewer"
+            files.lost = f"the queue has fewer messages than the checkpoint ({point.queue_offset})"
         elif point.last_read_ms > self._write_ms + CLOCK_BACK_MS:
-            files.lost = f"the checkpoint was written at {point.last_read_ms} ms, which is to come"
+            files.lost = f"the checkpoint was written at {point.last_read_ms} ms, in the future"
         if files.lost:
             files.remove()
             point = files.checkpoint
-            LOG.warning("the files of the timer are built again: %s", files.lost)
+            LOG.warning("rebuilding the files of the timer: %s", files.lost)
             self.metrics.reset()
         self._version = point
         self.queue_offset = point.queue_offset
@@ -257,7 +257,7 @@ class TimerService:
         self._counted_until_ms = self.read_ms
         counted = files.delivered_log_offset if point.last_read_ms else self._store.min_log_offset
         if counted is None:
-            # Nothing vouches for the number, and if it is too high, messages would be lost.
+            # Nothing confirms the number, and if it is too high, messages are lost.
             self.read_ms = max(self._floor(point.last_read_ms - DOUBT_MS), oldest_ms)
         self._tail = Delivered(self._store, first_uncounted(self._store, counted, self.read_ms))
         self._done_until = self._write_ms, self._store.max_offset(TIMER_TOPIC, 0)
@@ -272,7 +272,7 @@ class TimerService:
             if not tail.step():
                 self._is_caught_up = True
                 if tail.count:
-                    LOG.info("timer: the log has %d deliveries more", tail.count)
+                    LOG.info("timer: found %d more deliveries in the log", tail.count)
                 break
         return True
 
@@ -500,7 +500,7 @@ class TimerService:
                 return
             self._group_log_offset = None
             if code not in _COUNTED:
-                LOG.warning("the timer waits: its messages were not stored (code %d)", code)
+                LOG.warning("the timer waits, because its messages were not stored (code %d)", code)
                 self._look_ms = now_ms + RETRY_MS
             elif put:
                 self.delivered_count += count
@@ -520,7 +520,7 @@ class TimerService:
             if refused.code != ResponseCode.MESSAGE_ILLEGAL:
                 LOG.warning("the timer waits: %s", refused)
                 return False
-            LOG.error("a timer message for %s is left out: %s", message.topic, refused)
+            LOG.error("skipped a timer message for %s: %s", message.topic, refused)
         return True
 
     # Cold reads.
@@ -594,7 +594,7 @@ class TimerService:
         """Note how a job ended; if it failed, the next one does its work."""
         self._flushing = self._running = None
         if job.error is not None:
-            LOG.error("the files of the timer are not written: %s", job.error)
+            LOG.error("could not write the files of the timer: %s", job.error)
             self._flushed = None
         if self._files is not None:
             self._files.end_flush(job)

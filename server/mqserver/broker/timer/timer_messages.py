@@ -84,7 +84,7 @@ class TimerMessage(NamedTuple):
 
     @property
     def deletes(self) -> str | None:
-        """Unique key of the message that it takes back; None for an ordinary one."""
+        """Unique key of the message that it recalls; None for an ordinary one."""
         return self.named.get(TIMER_DEL_UNIQUE_KEY)
 
     @property
@@ -114,7 +114,7 @@ class Recalls:
         self._keys.add((topic, deletes.removeprefix(f"{topic}+")))
 
     def has(self, timer: TimerMessage) -> bool:
-        """Return whether a message was taken back."""
+        """Return whether a message was recalled."""
         key = timer.named.get(UNIQUE_KEY)
         return key is not None and (timer.topic, key.removeprefix(f"{timer.topic}+")) in self._keys
 
@@ -138,7 +138,7 @@ def read_timer_message(record: Record) -> TimerMessage | None:
     message = timer_message(record)
     if message is None:
         LOG.error(
-            "timer message at log offset %d names no time, topic or queue; left out",
+            "skipped the timer message at log offset %d, which names no time, topic or queue",
             record.log_offset,
         )
     return message
@@ -313,7 +313,7 @@ def delivery(timer: TimerMessage, *, enqueue_ms: int, now_ms: int) -> PutMessage
     """Return a message whose time has come, under its real topic.
 
     Args:
-        found: the message as it waits.
+        timer: the message as it waits.
         enqueue_ms: when it entered the wheel; ``AT_ONCE_MS`` if it did not.
         now_ms: the present time.
     """

@@ -1,4 +1,4 @@
-"""Which producer is asked for its decision on a half message, and the request that asks it.
+"""Choose the producer to ask for its decision on a half message, and send it the request.
 
 Rule: any client can claim to be in a producer group. So with ACL a producer is asked only about
 topics to which it may send.
@@ -11,8 +11,8 @@ import logging
 from collections.abc import Callable
 from functools import partial
 
+from mqserver.broker.acl.access import BrokerAccess
 from mqserver.broker.acl.accounts import AclError, Perm
-from mqserver.broker.acl.control import AccessControl
 from mqserver.broker.clients.client_requests import ClientCalls
 from mqserver.broker.clients.members import GroupMember, Producers
 from remoting.command import Command
@@ -27,11 +27,11 @@ class CheckRequests:
     Args:
         producers: the producers that are connected.
         calls: sends the requests.
-        access: returns the access control; None if aclEnable is not set.
+        access: returns the access control; None without accounts.
     """
 
     def __init__(
-        self, producers: Producers, calls: ClientCalls, access: Callable[[], AccessControl | None]
+        self, producers: Producers, calls: ClientCalls, access: Callable[[], BrokerAccess | None]
     ) -> None:
         self._producers = producers
         self._calls = calls
@@ -49,7 +49,7 @@ class CheckRequests:
         topic = decode_record(question.body, check_crc=False).topic
         conn = self._producers.next_connection(group, partial(self._may_be_asked, topic))
         if conn is None:
-            LOG.warning("no producer of group %s is connected, its half message waits", group)
+            LOG.warning("no producer of group %s is connected; its half message waits", group)
         else:
             self._calls.oneway(conn, question)
 
@@ -60,6 +60,6 @@ class CheckRequests:
         try:
             access.require(producer.conn.peer[0], producer.access_key, (topic, Perm.PUB))
         except AclError as error:
-            LOG.warning("%s is not asked: %s", producer.conn.address, error)
+            LOG.warning("did not ask %s: %s", producer.conn.address, error)
             return False
         return True

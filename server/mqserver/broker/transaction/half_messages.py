@@ -8,7 +8,7 @@ r"""The records for each step of a transaction.
     resumed   -> the half topic once more              TRANSACTION_CHECK_TIMES 0
 
 Rule: the state of a half message is read from its record; nothing is kept in memory for an open
-transaction. The op topic tells whether it was decided. As in Java, committed records keep
+transaction. The op topic shows whether it was decided. As in Java, committed records keep
 REAL_TOPIC, REAL_QID and TRAN_MSG in their properties.
 
 Source: broker/transaction/queue/TransactionalMessageBridge.java,

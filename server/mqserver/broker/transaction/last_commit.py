@@ -5,7 +5,7 @@
 
 Both records of a commit are put in one turn of the loop, the op message directly behind the
 committed one. So only the last record of the log can be a commit without its op message. The
-committed message names the log offset of its half message, which tells the op message that is
+committed message names the log offset of its half message, which identifies the op message that is
 missing. Without it the producer would be asked, and its answer would deliver the message again.
 
 Rule: the message counts as the commit of the half message only if body, birth and unique key are
@@ -44,7 +44,7 @@ def missing_decision(store: MessageStore, *, store_host: bytes, now_ms: int) -> 
         return None
     if _identity(half) != _identity(last):
         return None
-    LOG.info("the commit at log offset %d gets its op message now", last.log_offset)
+    LOG.info("completing the commit at log offset %d with its op message", last.log_offset)
     return op_message(half, store_host=store_host, now_ms=now_ms)
 
 
@@ -64,6 +64,6 @@ def record_at(store: MessageStore, log_offset: int) -> Record | None:
     try:
         record = decode_record(data)
     except RecordDamaged as error:
-        LOG.warning("no record at log offset %d: %s", log_offset, error)
+        LOG.warning("cannot read a record at log offset %d: %s", log_offset, error)
         return None
     return record if record.log_offset == log_offset else None

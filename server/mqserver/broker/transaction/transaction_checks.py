@@ -7,19 +7,20 @@
 
 Rule: a round passes a half message only when it is decided, written again or given up. This
 progress is the consumer offsets of CID_RMQ_SYS_TRANS, as in Java, and it is committed only when
-everything that the round wrote is on the disk. So after any stop of the broker the next round
-finds every open half message again. Directly behind the copy of a message that is asked about
-stands an op message for the original, so that it does not find both. A round keeps almost nothing
-for the next one and works in steps of limited size; for a decided transaction it reads one small
-record. A step that needs bytes that are not in the page cache ends, and the next one continues when
-a thread has read them.
+everything that the round wrote is on the disk. So after any stop of the broker the next round finds
+every open half message again. An op message for the original follows the copy of a message that is
+asked about, so that a round does not find both. A round keeps almost nothing for the next one and
+works in steps of limited size; for a decided transaction it reads one small record. A step that
+needs bytes that are not in the page cache ends, and the next one continues when a thread has read
+them.
+
 ``judge`` decides what to do with a half message by its properties and its age alone. A round of
 ``run_round`` begins when the one before is on the disk, and ends when it is on the disk itself.
 
 There are four differences from Java. Only questions count towards transactionCheckMax: a round
 within the immunity time of a message, or while no producer of its group is connected, does not.
 (Java counts every round, so it gives up messages of which it has never asked a producer.) The
-others are for fewer double deliveries. Java writes no op message with a copy; it passes over one
+others are for fewer double deliveries. Java writes no op message with a copy; it skips one
 that it reads, as over any other. A decision for a message that was copied and not asked about is
 kept until a round reaches the copy, also over a start. An op message of a second decision for the
 same message does not block the progress in the op topic.
@@ -263,7 +264,7 @@ class TransactionChecks:
             return False
         self._may_wait = may_wait
         begun_at = walk.half_offset, walk.op_offset
-        # Ops that this step read must be on the disk, too, before its progress is committed.
+        # Ops that this step read must be on the disk as well, before its progress is committed.
         log_end, more = self._context.store.written_offset, True
         questions: list[tuple[str, Command]] = []
         for _ in range(STEP_COUNT_MAX):
@@ -279,7 +280,7 @@ class TransactionChecks:
             try:
                 event, put = self._handle_half_message(walk, record, questions, now_ms)
             except RequestRefused as refused:
-                LOG.warning("half messages are checked again later: %s", refused)
+                LOG.warning("could not check half messages; trying again later: %s", refused)
                 more = False
                 break
             if event is CheckResult.TOO_YOUNG:
@@ -327,7 +328,7 @@ class TransactionChecks:
 
     @staticmethod
     def _has_more(walk: _CheckRound) -> bool:
-        # Ops for half messages that were passed are read, too, so that ``op_offset`` advances.
+        # Ops for half messages that were passed are read as well, so that ``op_offset`` advances.
         return walk.half_offset < walk.half_end or walk.op_read < walk.op_end
 
     def _undecided(self, walk: _CheckRound) -> Record | None:
@@ -361,7 +362,7 @@ class TransactionChecks:
         named = parse_properties(record.properties_raw)
         if not is_half_message(record):
             LOG.error(
-                "half message at log offset %d names no topic or queue to go to; left out",
+                "skipped the half message at log offset %d, which names no topic or queue",
                 record.log_offset,
             )
             return CheckResult.SKIP, 0
@@ -400,7 +401,7 @@ class TransactionChecks:
     def _judge(
         self, walk: _CheckRound, record: Record, named: Mapping[str, str], now_ms: int
     ) -> CheckResult:
-        """Return what to do with a half message; one that nobody can be asked about waits."""
+        """Return what to do with a half message, which waits if no producer can be asked."""
         event = judge(record, named, rules=self._rules(self._context), now_ms=now_ms)
         group = producer_group(named)
         if event is not CheckResult.ASK or group is None:
@@ -412,7 +413,7 @@ class TransactionChecks:
 
     def _give_up(self, record: Record, named: Mapping[str, str], now_ms: int) -> int:
         LOG.error(
-            "half message at log offset %d was not decided in time, moved to %s",
+            "half message at log offset %d was not decided in time; moved it to %s",
             record.log_offset, CHECK_MAX_TIME_TOPIC,
         )  # fmt: skip
         self._context.topics.create_for_group(CHECK_MAX_TIME_TOPIC, queue_count=1, now_ms=now_ms)
@@ -448,7 +449,9 @@ class TransactionChecks:
         first = self._context.store.min_offset(topic, QUEUE_ID)
         end = self._context.store.max_offset(topic, QUEUE_ID)
         if next_offset > end:
-            LOG.warning("checks of %s were at %d, its queue ends at %d", topic, next_offset, end)
+            LOG.warning(
+                "checks of %s were at %d, but its queue ends at %d", topic, next_offset, end
+            )
             next_offset = end
             self._commit(topic, end)
         return (first if next_offset == NO_OFFSET else max(next_offset, first)), end
@@ -497,7 +500,7 @@ class TransactionChecks:
         next_offset = max(result.next_offset, queue_offset + 1)
         if result.status is not GetStatus.FOUND:
             LOG.warning(
-                "%s has no message at %d (%s), going on at %d",
+                "%s has no message at %d (%s); continuing at %d",
                 topic, queue_offset, result.status.value, next_offset,
             )  # fmt: skip
             return [], next_offset
@@ -506,7 +509,7 @@ class TransactionChecks:
         except RecordDamaged as error:
             if count_max > 1:
                 return self._read(topic, queue_offset, 1)
-            LOG.error("%s at %d cannot be read, left out: %s", topic, queue_offset, error)
+            LOG.error("skipped a damaged message of %s at %d: %s", topic, queue_offset, error)
             return [], next_offset
 
     @staticmethod

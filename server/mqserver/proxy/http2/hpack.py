@@ -206,7 +206,7 @@ def _written(text: str) -> bytes:
 
 
 def _integer(block: bytes, pos: int, mask: int) -> tuple[int, int]:
-    """Return a number, which begins in the low bits of a byte, and the place behind it."""
+    """Return a number, which begins in the low bits of a byte, and the place after it."""
     value = block[pos] & mask
     pos += 1
     if value < mask:
@@ -226,7 +226,7 @@ def _integer(block: bytes, pos: int, mask: int) -> tuple[int, int]:
 
 
 def _text(block: bytes, pos: int) -> tuple[str, int, int]:
-    """Return a text, its bytes as the table counts them, and the place behind it."""
+    """Return a text, its bytes as the table counts them, and the place after it."""
     is_huffman = block[pos] & 0x80
     size, start = _integer(block, pos, 0x7F)
     pos = start + size

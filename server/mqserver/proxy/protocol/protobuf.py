@@ -99,7 +99,7 @@ class Codec(Protocol):
 
 
 class _Reader(NamedTuple):
-    """What is done with the value behind one tag."""
+    """What is done with the value after one tag."""
 
     name: str
     kind: Kind
@@ -410,7 +410,7 @@ def _signed(raw: int) -> int:
 
 
 def _with_tag(tag: bytes, kind: Kind) -> Callable[[Any], bytes]:
-    """Return what writes a value behind its tag."""
+    """Return what writes a value after its tag."""
     encode = kind.encode
     if kind.wire != DELIMITED:
         return lambda value: tag + encode(value)

@@ -152,7 +152,7 @@ cdef object _millis(Reader *parent, Bytes at, uint64_t size):
 
 
 cdef inline Bytes _value(Reader *data, uint64_t tag, uint64_t *value) except NULL:
-    """Read what is behind a tag: a number, or the place and the size of other bytes."""
+    """Read what is after a tag: a number, or the place and the size of other bytes."""
     cdef Bytes begin
     cdef int wire = tag & 7
     if wire == VARINT:

@@ -1,7 +1,7 @@
 """The ``main`` of every server: read flags, files and variables, then run until a signal comes.
 
 Rule: nothing starts before all settings were checked, so that a typing error never leaves a server
-behind that runs with half of its configuration.
+after that runs with half of its configuration.
 
 Source: broker/BrokerStartup.java, namesrv/NamesrvStartup.java, controller/ControllerStartup.java.
 """

@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class TurnSelector(selectors.DefaultSelector):
-    """The system's selector, which skips the poll directly after one that found something."""
+    """The system's selector, which skips the poll right after one that found something."""
 
     def __init__(self) -> None:
         super().__init__()

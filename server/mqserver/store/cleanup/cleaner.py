@@ -110,7 +110,7 @@ class Cleaner:
         """Remove queues that have no message any more; they start again at offset 0.
 
         Args:
-            done: called when it is done.
+            on_removed: called when they are removed.
         """
         self._requests.append(on_removed)
 
@@ -175,7 +175,7 @@ class Cleaner:
 
     def _delete_log_job(self) -> DeleteLogJob:
         gone, self._gone = self._gone, []
-        LOG.info("commit log files %s to %s are deleted", gone[0], gone[-1])
+        LOG.info("deleting commit log files %s to %s", gone[0], gone[-1])
         return DeleteLogJob(
             disk=self._disk,
             left=self._log.detach(gone),
@@ -235,7 +235,7 @@ class Cleaner:
         """Process the result of a job that ``step`` returned."""
         self._job = None
         if job.error is not None:
-            LOG.error("old data not deleted: %s; it is tried again", job.error)
+            LOG.error("could not delete old data: %s; trying again later", job.error)
         if isinstance(job, LookJob):
             self._end_look(job)
         elif isinstance(job, DeleteLogJob):
@@ -323,7 +323,7 @@ class Cleaner:
             self._table.forget(queue)
             self._table.exts.remove(queue)
             self._safe_file.note_removed(queue.key)
-            LOG.info("queue %d of %s has no message and is removed", queue.queue_id, queue.topic)
+            LOG.info("removing queue %d of %s, which has no messages", queue.queue_id, queue.topic)
         return self._table.begin_removal(
             RemoveJob(
                 disk=self._disk,

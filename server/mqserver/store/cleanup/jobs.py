@@ -248,7 +248,7 @@ class _Entries:
         while low < high:
             middle = probe = (low + high) // 2
             entry = self.at(probe)
-            # A filler does not tell where to go on searching; the next message does.
+            # A filler does not show where to search next; the next message does.
             while entry[1] == FILLER_SIZE and probe + 1 < high:
                 probe += 1
                 entry = self.at(probe)

@@ -123,7 +123,7 @@ class Appender:
             return _ILLEGAL
         sys_flag = message.sys_flag & _NOT_HOSTS | host_bits
         log_offset = self.log.place(size)
-        queue_offset = self._give(handle, 1) if is_queued(sys_flag) else 0
+        queue_offset = self._assign_offsets(handle, 1) if is_queued(sys_flag) else 0
         try:
             packed = head.pack(
                 size, MAGIC_V1, crc32(body) & CRC_MASK, queue_id, message.flag, queue_offset,
@@ -135,7 +135,7 @@ class Appender:
             # A number has too many bits: give back what the record would have taken.
             self.log.give_back(size)
             if is_queued(sys_flag):
-                self._give(handle, -1)
+                self._assign_offsets(handle, -1)
             return _ILLEGAL
         self.log.parts += (packed, body, topic_part, len(properties).to_bytes(2, "big"), properties)
         self.entries.append(
@@ -204,10 +204,10 @@ class Appender:
         log_offsets = [result.log_offset for result in results]
         return RunResult(_OK, results[0].queue_offset, log_offsets, total)
 
-    def _give(self, handle: QueueHandle, count: int) -> int:
+    def _assign_offsets(self, handle: QueueHandle, count: int) -> int:
         """Assign the next ``count`` offsets of a queue; return the first."""
         if isinstance(handle, int):
-            return self.table.columns.give(handle, count)
+            return self.table.columns.assign_offsets(handle, count)
         handle.next_offset += count
         return handle.next_offset - count
 

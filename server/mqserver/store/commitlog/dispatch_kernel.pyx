@@ -40,7 +40,7 @@ cdef inline object item(object record, Py_ssize_t number):
 
 
 cdef bint is_queued(object record) except -1:
-    """Tell whether a record has a queue entry; refuse what is not a ``DispatchEntry``."""
+    """Return whether a record has a queue entry; refuse what is not a ``DispatchEntry``."""
     cdef uint32_t bits
     if not PyTuple_Check(record) or PyTuple_GET_SIZE(record) != 9:
         raise TypeError(f"record of {record!r}, expected a DispatchEntry")

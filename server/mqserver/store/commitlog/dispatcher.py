@@ -8,7 +8,7 @@ If the disk is full, broken or slow, no entry is lost: it stays in memory and is
 after a crash it is rebuilt from the commit log.
 
 Records do not fail each other. If the entry of one cannot be made, the queue gets the plain entry
-that a recovery would make, or a filler, which consumers pass over; keys that cannot be added are
+that a recovery would make, or a filler, which consumers skip; keys that cannot be added are
 left out. Both are logged. The safe point then stays before that record (``incomplete_from``), so
 the next start recovers from there and makes what is missing, as ``mqadmin store rebuild`` would.
 
@@ -47,7 +47,10 @@ class DispatchObservers(Observers[[list[DispatchEntry]]]):
         try:
             self(entries)
         except Exception:
-            LOG.exception("%d new messages are announced one by one", len(entries))
+            LOG.exception(
+                "could not announce %d new messages together; announcing them one by one",
+                len(entries),
+            )
             for entry in entries:
                 self._announce_alone(entry)
 
@@ -56,7 +59,7 @@ class DispatchObservers(Observers[[list[DispatchEntry]]]):
             self([entry])
         except Exception:
             LOG.exception(
-                "message %d of %s queue %d was stored and not announced to all who wait",
+                "message %d of %s queue %d was stored, but not announced to every waiting request",
                 entry.queue_offset, entry.topic, entry.queue_id,
             )  # fmt: skip
 
@@ -102,7 +105,7 @@ class Dispatcher:
             try:
                 table.evict()
             except Exception:
-                LOG.exception("queues were not evicted; the next dispatch tries again")
+                LOG.exception("could not evict queues; the next dispatch tries again")
         if self.index is not None:
             self._waiting += entries
             if len(self._waiting) >= KEYS_WAITING_MAX and not self._in_part:
@@ -114,12 +117,15 @@ class Dispatcher:
         self.last_log_offset = last.log_offset
 
     def _add_alone(self, entry: DispatchEntry, handle: QueueHandle, evicted_max: int) -> None:
-        """Add the queue entry of one record; if that fails, at least keep the places behind it."""
+        """Add the queue entry of one record; if that fails, at least keep the places after it."""
         try:
             self._add_one(entry, handle, evicted_max)
             return
         except Exception:
-            LOG.exception("no queue entry for the record at %d in the first try", entry.log_offset)
+            LOG.exception(
+                "the first attempt to add the queue entry of the record at %d failed",
+                entry.log_offset,
+            )
         queue = self._table.at(handle) if isinstance(handle, int) else handle
         # Every offset that was given out has one entry, so this says whether it is there.
         if queue is None or queue.deleted or queue.max_offset != entry.queue_offset:
@@ -188,10 +194,15 @@ class Dispatcher:
                 index.dispatch_new(entries, now_ms)
                 return
         except OSError as error:
-            LOG.error("keys of %d records wait, the index cannot be read: %s", len(entries), error)
+            LOG.error(
+                "cannot read the index, so the keys of %d records wait: %s", len(entries), error
+            )
             self._in_part = True
         except Exception:
-            LOG.exception("keys of %d records are added one by one", len(entries))
+            LOG.exception(
+                "could not add the keys of %d records together; adding them one by one",
+                len(entries),
+            )
         for number, entry in enumerate(entries):
             try:
                 index.dispatch(entry, now_ms)

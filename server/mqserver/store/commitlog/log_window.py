@@ -3,7 +3,7 @@
     record(offset, size)   in the window: a slice        else: the window moves to it
 
 Rule: records are requested in rising order, as a queue has them; the window is larger than a
-record only if the record is close behind the previous one. The window counts what its tests
+record only if the record is close after the previous one. The window counts what its tests
 cost: the reader stops when the allowance is used up, and continues with the next read.
 
 Source: store/CommitLog.java#getMessage (which returns slices of a mapped file).
@@ -24,15 +24,15 @@ class StoreFilter(Protocol):
 
     @property
     def by_properties(self) -> object | None:
-        """Not None if ``takes_record`` has to be asked; None if it takes every record."""
+        """None if the filter accepts every record, so that ``takes_record`` need not be asked."""
         ...
 
     def takes_unit(self, unit: ExtUnit) -> bool:
-        """Tell from its ext unit whether a message may be wanted."""
+        """Return whether the filter may accept a message with this ext unit."""
         ...
 
     def takes_record(self, record: bytes) -> bool:
-        """Tell from its bytes whether a record is wanted."""
+        """Return whether the filter accepts a record."""
         ...
 
     def work_for(self, record: bytes) -> int:

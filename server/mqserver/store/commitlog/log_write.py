@@ -45,7 +45,7 @@ class LogWrite(DiskJob):
     Args:
         pieces: the bytes, in the order in which they are written.
         begin: log offset of the first byte.
-        end: log offset behind the last one.
+        end: log offset after the last one.
     """
 
     def __init__(self, pieces: list[Piece], *, begin: int, end: int) -> None:

@@ -114,4 +114,4 @@ class NextFile(DiskJob):
 
 
 def _given_up(path: Path) -> OSError:
-    return OSError(errno.ECANCELED, "making the file was given up", str(path))
+    return OSError(errno.ECANCELED, "the creation of the file was cancelled", str(path))

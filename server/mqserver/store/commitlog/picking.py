@@ -5,9 +5,9 @@
     parts     [(start, end), (start, end)]         adjacent records make one part
 
 Rule: the limits and their order are Java's. Each entry is examined as Java does it: fillers are
-skipped, records below the log's start tell that messages are being removed, and a record far behind
-the log's end counts against the limits of the disk. A record that would lie behind the log's end is
-passed over and reported.
+skipped, records below the log's start mean that messages are being removed, and a record far behind
+the log's end counts against the limits of the disk. A record that would lie past the log's end is
+skipped and reported.
 
 Source: store/DefaultMessageStore.java#getMessage, #isTheBatchFull, #checkInDiskByCommitOffset.
 """
@@ -25,7 +25,7 @@ PART_SIZE_MAX: Final = 1 << 20
 """Bytes up to which adjacent records make one part, so that a read can pause between parts."""
 
 TagCodes = frozenset[int]
-"""Tag codes of the messages that are wanted."""
+"""Tag codes of the messages to return."""
 Part = tuple[int, int]
 """Log offsets where a run of adjacent records starts and ends."""
 
@@ -57,7 +57,7 @@ class Picked(NamedTuple):
     log_offset: int
     """Log offset in the last entry that was examined."""
     behind: list[tuple[int, int]]
-    """Number and log offset of each entry that points behind the end of the log."""
+    """Number and log offset of each entry that points past the end of the log."""
 
 
 Pick = Callable[[bytes | bytearray, GetLimits, TagCodes | None], Picked | None]
@@ -77,7 +77,7 @@ def pick_each(
     Args:
         data: whole entries.
         limits: the limits of this get.
-        codes: the wanted tag codes; None for all messages.
+        codes: tag codes of the messages to return; None for all messages.
         wants: tests the ext units of the queue.
         window: tests the records; when these tests have cost too much, no more entries are
             examined.

@@ -4,7 +4,7 @@
     | i64 log offset | i32 size | i64 tags code |     20 bytes, big endian
 
 Rule: the same result as that of ``pick_each``, or None. None is the answer to entries with the
-address of an ext unit, of a record that would lie behind the end of the log, and to numbers
+address of an ext unit, of a record that would lie past the end of the log, and to numbers
 that no store writes (a size of 0 or less, a log offset below 0): these are rare, and ``pick_each``
 says what they mean. With sizes and log offsets so bounded, no sum below can overflow.
 

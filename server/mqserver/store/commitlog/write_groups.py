@@ -5,9 +5,9 @@
      └─────────┴───────────┴───────────┴──> FAILED
 
 Rule: groups follow one another in log order. There is one group in PUT, at most one in WRITING,
-and any number of the states behind it; a sync covers all groups that are WRITTEN when it begins.
+and any number of the states after it; a sync covers all groups that are WRITTEN when it begins.
 Messages of a group can be read, and are acknowledged, only when it is SAFE. When a group fails, no
-group behind it can become SAFE: the group in PUT fails with it.
+group after it can become SAFE: the group in PUT fails with it.
 
 Source: store/CommitLog.java#asyncPutMessage, #handleDiskFlush, which have these steps for each
 message.

@@ -132,7 +132,7 @@ class DiskFile(Protocol):
 
         Args:
             parts: (start, end) of each part, each ``base`` more than its position in the file;
-                it is None as well if one lies before the first or behind the last part.
+                it is None as well if one lies before the first or after the last part.
             base: the number to subtract from each start and end.
         """
 

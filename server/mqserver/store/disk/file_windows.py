@@ -26,7 +26,7 @@ class FileWindows:
     Args:
         file: the file to read.
         pos: where the first window begins.
-        file_size: end of the file, behind which nothing is read ahead.
+        file_size: end of the file, after which nothing is read ahead.
     """
 
     def __init__(self, file: DiskFile, pos: int, *, file_size: int) -> None:

@@ -4,7 +4,7 @@
     begin_flush / housekeeping ──> job.do_work() ──> end_flush(job)
 
 Rule: a job uses only the files it was given and no object that the event loop changes. It never
-raises a disk error but keeps it, and whoever ends the job decides what the error means.
+raises a disk error but keeps it, and the caller that ends the job decides what the error means.
 """
 
 from abc import ABC, abstractmethod

@@ -37,7 +37,7 @@ def join_pure(view: memoryview, parts: list[Part], base: int) -> bytes | None:
     Args:
         view: the whole mapping.
         parts: (start, end) of each part, each ``base`` more than its position; none lies before
-            the first or behind the last one.
+            the first or after the last one.
         base: the number to subtract from each start and end.
     """
     first, end = parts[0][0] - base, parts[-1][1] - base

@@ -4,7 +4,7 @@
     older file  ── …
 
 Rule: keys of the same slot, of any topic, share one chain, so a chain may have millions of
-entries that the search passes over. Entries that are in a chain never change, therefore a search
+entries that the search skips. Entries that are in a chain never change, therefore a search
 goes on where it stopped, while new keys are added. A file that was deleted meanwhile is passed
 over: its records are gone as well.
 

@@ -44,7 +44,7 @@ def load_index(
     if names and slot_count != config.max_hash_slot_num:
         report.notes.append(
             f"index files have {slot_count} slots and {entry_count_max} entries, not as "
-            "configured; the files win"
+            "configured; using the values of the files"
         )
     files: list[IndexFile] = []
     for name in names:

@@ -207,7 +207,7 @@ class QueueColumns:
         self.written[slot] = self.waiting[slot] = NONE
         self.unsynced[slot] = self.unwritten[slot] = self.taken[slot] = 0
 
-    def give(self, slot: int, count: int) -> int:
+    def assign_offsets(self, slot: int, count: int) -> int:
         """Assign the next ``count`` queue offsets of an evicted queue; return the first."""
         # Runs for each message of an evicted queue: no calls, and each column is read once.
         taken = self.taken[slot]

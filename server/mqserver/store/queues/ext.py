@@ -90,7 +90,12 @@ class ExtFiles:
             bits = self.bit_map(entry)
             return self._append(ext, encode_unit(ExtUnit(entry.tags_code, entry.store_ms, bits)))
         except (OSError, BadCall) as error:
-            LOG.error("no ext unit for offset %d of %s: %s", entry.queue_offset, queue.topic, error)
+            LOG.error(
+                "could not write an ext unit for offset %d of %s: %s",
+                entry.queue_offset,
+                queue.topic,
+                error,
+            )
             return entry.tags_code
 
     def _append(self, queue: _ExtQueue, unit: bytes) -> int:
@@ -122,7 +127,7 @@ class ExtFiles:
             return _ExtQueue(directory, 0)
         stat = self._disk.stat(directory / log_file_name(bases[0]))
         if stat is None or stat.size != self._file_size:
-            LOG.error("%s has files of another size than %d, not used", directory, self._file_size)
+            LOG.error("ignoring %s, whose files do not have %d bytes", directory, self._file_size)
             return _ExtQueue(directory, -1)
         last = self._last_address(queue)
         end = (

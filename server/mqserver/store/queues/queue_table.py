@@ -8,7 +8,7 @@ Rule: a queue exists from its first message on and gets a directory with its fir
 entries. It is an object ("loaded") only while it is in use: no code keeps a reference for longer
 than a call, unless one of its messages is still to be dispatched. While many queues are loaded,
 a put does not load another one: with tens of thousands of queues used in turn, loading would
-take as long as the put. A deleted topic leaves an empty directory, as in Java: it tells a later
+take as long as the put. A deleted topic leaves an empty directory, as in Java: it shows a later
 scan of the log that the topic's old messages must not be restored.
 
 Source: store/DefaultMessageStore.java#findConsumeQueue, #cleanUnusedTopic.

@@ -5,10 +5,9 @@
             dispatch.json records the removal, the files are unlinked
 
 Rule: a new queue of the same name finds no old files: its entries stay in memory until the
-directory is moved away. After a crash before the removal
-was recorded, the queues are rebuilt from the log; after a later crash, the next start deletes
-the directories that are left. The Java broker ignores names in a topic's directory that are
-not numbers.
+directory is moved away. After a crash before the removal was recorded, the queues are rebuilt from
+the log; after a later crash, the next start deletes the directories that are left. The Java broker
+ignores names in a topic's directory that are not numbers.
 
 Source: store/DefaultMessageStore.java#cleanUnusedTopic, #cleanExpiredConsumerQueue,
 #loadConsumeQueue.
@@ -45,8 +44,8 @@ class RemoveJob(DiskJob):
     """The directories to sync because names in them changed."""
     log_end: int = 0
     """Log offset below which records of a deleted topic get no entries again. Records that were put
-    before it may still be undone: whoever runs the job sets it to the end of the log if that is
-    lower by then."""
+    before it may still be undone, so the thread that runs the job lowers it to the end of the log
+    if that is lower by then."""
     record: Callable[[int], None]
     """Records in ``dispatch.json`` that the queues are removed; it gets ``log_end``."""
 

@@ -1,4 +1,4 @@
-"""Is the commit log there that the queues were made of? Looked at before a start changes anything.
+"""Check before a start changes anything that the commit log of the queues is still there.
 
     queues with entries ── no file of the log          its disk is not mounted: the start stops
                         └─ files of zeros alone,       it was flushed once, and these files are new:
@@ -6,10 +6,10 @@
     an index file ─────── some of its entries ──>  the records that they point at: the same keys?
 
 Rule: queues are derived from the log, so a start makes them agree with it. Without any file of the
-log, it would empty the queues of a store in use. So such a start stops;
-``startWithLostCommitLog=true`` confirms that the log is lost, and a log that this start has cut on
-purpose is not asked about. A log with any byte of a record counts, however short or damaged it is,
-because a crash or a broken disk may have left it so, and its queues are made of it again. A power
+log, that would empty the queues of a store in use, so such a start stops.
+``startWithLostCommitLog=true`` confirms that the log is lost; a log that this start itself has cut
+needs no confirmation. A log with any byte of a record counts, however short or damaged it is,
+because a crash or a broken disk may have left it so, and its queues are rebuilt from it. A power
 cut may also leave files of zeros alone, but only of a log that was never flushed.
 
 Source: none; 4.9.7 empties the queues.
@@ -69,7 +69,7 @@ def _is_blank(log: CommitLog) -> bool:
 
 
 def first_foreign(index: Index, log: CommitLog) -> int:
-    """Return the number of the first index file that was not made of this log.
+    """Return the number of the first index file that does not belong to this log.
 
     Some entries of each file are compared with the records that they point at. A file of another
     log covers log offsets of this one and lacks its keys.

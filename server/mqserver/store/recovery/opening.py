@@ -109,7 +109,8 @@ def queue_file_size_of(
         return configured, []
     file_size = noted or sizes.most_common(1)[0][0]
     return file_size, [
-        f"consume queue files have {file_size} bytes, not {configured} as configured; the files win"
+        f"consume queue files have {file_size} bytes, not {configured} as configured; "
+        "using their size"
     ]
 
 
@@ -141,7 +142,7 @@ def open_directory(
     """Return a store that is ready to serve; the directory is created if it is absent.
 
     Args:
-        is_cut: whether the log was cut on purpose, so that queues point behind its end.
+        is_cut: whether the log was cut on purpose, so that queues point past its end.
 
     Raises:
         StoreLocked: another broker serves the directory.
@@ -201,7 +202,7 @@ class _Opening:
             recovery = self._recover_tail(log, table, now_ms, point=point)
         except SafePointWrong as error:
             if self._point is not None:
-                self._report.notes.append(f"the whole log is walked: {error}")
+                self._report.notes.append(f"scanning the whole log: {error}")
             table = self._table(file_size)
             recovery = self._recover_all(log, table, now_ms)
         progress = recovery.progress
@@ -363,7 +364,7 @@ class _Opening:
         recovery.progress.claim(log_end=log.end, index=recovery.index)
 
     def _note_no_space(self, what: str, error: OSError) -> None:
-        self._report.notes.append(f"no space for {what}: {error}; written when there is some")
+        self._report.notes.append(f"no space for {what}: {error}; writing them when there is space")
 
     def _trusted_index(self, log: CommitLog, point: SafePoint) -> Index | None:
         """Return the index in the state of the safe point; it lacks the keys of later records.
@@ -435,7 +436,7 @@ class _Opening:
             self._report.notes.append(f"checkpoint: {error}")
             return Checkpoint()
         if min(checkpoint) < 0:
-            self._report.notes.append("checkpoint has a negative time; it is not used")
+            self._report.notes.append("ignored the checkpoint, which has a negative time")
             return Checkpoint()
         return checkpoint
 
@@ -450,7 +451,7 @@ class _Opening:
             base = parse_log_file_name(entry.name)
             if base is None:
                 self._report.notes.append(
-                    f"commitlog/{entry.name} is not a commit log file; it is ignored"
+                    f"commitlog/{entry.name} is not a commit log file; ignored it"
                 )
             else:
                 sizes[base] = entry.size
@@ -459,7 +460,7 @@ class _Opening:
             self._report.notes.append(
                 f"commit log files have {file_size} bytes, "
                 f"not {self._config.mapped_file_size_commit_log} as configured; "
-                "the files win"
+                "using their size"
             )
         point = self._point
         is_untouched = (
@@ -495,8 +496,8 @@ class _Opening:
             finally:
                 file.close()
             self._report.notes.append(
-                f"commitlog/{name} had {size} bytes, expected {file_size}; it is "
-                + ("full length again" if size < file_size else "read up to there")
+                f"commitlog/{name} had {size} bytes, expected {file_size}; "
+                + ("restored to full length" if size < file_size else "read up to there")
             )
 
     def _open_index(self) -> Index | None:
@@ -507,7 +508,7 @@ class _Opening:
         if self._report.clean and self._listing.is_index_changed(point, self._lock_ns):
             # Headers do not show wrong entries. The log is scanned anyway and gives all keys.
             sealed_until_ms = -1
-            self._report.notes.append("index files changed since the stop; they are built again")
+            self._report.notes.append("index files changed since the shutdown; rebuilding them")
         return load_index(
             self._disk,
             self._paths,

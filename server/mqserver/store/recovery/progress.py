@@ -135,7 +135,7 @@ class RecoveryProgress:
 def new_point(log: CommitLog, old_point: SafePoint | None) -> SafePoint:
     """Return a safe point of a recovery, at log offset 0.
 
-    It keeps the deletions and the retention of ``known``.
+    It keeps the deletions and the retention of ``old_point``.
     """
     point = SafePoint(log_file_size=log.file_size, state=StoreState.RECOVERING)
     if old_point is not None:

@@ -95,7 +95,7 @@ class QueueRebuild:
         """Return the starts of files that follow without gaps; delete the others.
 
         They are those with the entries that are known to be right, or the last ones. A power cut
-        may have lost any file behind the known entries, and left a later one.
+        may have lost any file after the known entries, and left a later one.
         """
         file_size = self._files.file_size
         rows: list[list[int]] = []
@@ -349,7 +349,7 @@ def min_offset_of(queue: ConsumeQueue, log_min: int) -> int:
     while low < high:
         middle = probe = (low + high) // 2
         entry = queue.entry(probe)
-        # A filler does not tell where to go on searching; the next message does.
+        # A filler does not show where to search next; the next message does.
         while entry is not None and entry[1] == FILLER_SIZE and log_min and probe + 1 < high:
             probe += 1
             entry = queue.entry(probe)

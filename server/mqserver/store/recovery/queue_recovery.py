@@ -89,7 +89,7 @@ class QueueRecovery:
         try:
             queue = self.table.make(topic, queue_id)
         except BadCall as error:
-            self.report.notes.append(f"queue of a record: {error}; it gets no queue")
+            self.report.notes.append(f"queue of a record: {error}; no queue was made for it")
             rebuild = None
         else:
             rebuild = QueueRebuild(
@@ -217,7 +217,7 @@ class QueueRecovery:
         self.report.notes.append(
             f"record at {suspect.log_offset}: queue offset {suspect.queue_offset} in "
             f"{key[0]} queue {key[1]}, expected {rebuild.next or 0}; "
-            + ("it gets no entry" if queue_offset is None else f"taken as {queue_offset}")
+            + ("left without an entry" if queue_offset is None else f"taken as {queue_offset}")
         )
         if queue_offset is not None:
             rebuild.add(queue_offset, suspect.log_offset, suspect.size, suspect.tags_code)

@@ -191,7 +191,7 @@ class Recovery:
         self.report.damaged.append((gap.start, gap.end - gap.start))
         self.report.notes.append(
             f"commit log from {gap.start} to {gap.end} is not a record ({gap.reason}); "
-            "it is left as it is, look at it with `mqadmin store verify`"
+            "left as it is; look at it with `mqadmin store verify`"
         )
         self.queues.lost_size += gap.end - gap.start
 

@@ -74,7 +74,7 @@ def check_point(
     if point is None:
         raise SafePointWrong("dispatch.json is missing or cannot be read")
     if not point.has_counts:
-        raise SafePointWrong("dispatch.json is of an earlier version")
+        raise SafePointWrong("dispatch.json has an earlier version")
     if point.lock_ns != lock_ns:
         raise SafePointWrong("another broker has started here since dispatch.json was written")
     if point.state is StoreState.STOPPED and point.files != listing.digest:
@@ -239,7 +239,7 @@ class QueueCheck:
             return ""
         base = log_offset - log_offset % log.file_size
         if log_offset + size > self.safe:
-            return "behind the safe point"
+            return "past the safe point"
         if base not in log.bases or not RECORD_SIZE_MIN <= size <= log.file_size:
             return "at no record"
         self.read_count += 1

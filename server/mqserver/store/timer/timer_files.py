@@ -1,13 +1,13 @@
 """The wheel, the log and the checkpoint of one store, opened, judged and written together.
 
-    open    checkpoint -> wheel -> units behind the checkpoint's position are put into the wheel
+    open    checkpoint -> wheel -> units after the checkpoint's position are put into the wheel
             what does not fit -> all three are removed, and ``lost`` says why
     flush   new units of the log written and synced -> changed pages of the wheel written and synced
             -> checkpoint written and synced; all of it in a thread, which also creates the files
 
 Rule: what changes between two flushes is in memory. On the disk the wheel is never older than the
 checkpoint, and the log never older than the wheel. So after a crash every unit up to the
-checkpoint's position is in its slot. A unit behind that position is in its slot as well, or the
+checkpoint's position is in its slot. A unit after that position is in its slot as well, or the
 slot's newest unit is the one that the unit names as its previous one. If neither holds, or a slot
 names a unit that the log lacks, or the sum of the checkpoint is wrong, the files do not belong
 together. Then they are built again from the queue ``rmq_sys_wheel_timer``.
@@ -161,10 +161,10 @@ class TimerFiles:
         return self.log.load() or self._replay()
 
     def _replay(self) -> str:
-        """Put the units behind the checkpoint into the wheel; return what does not fit, or ""."""
+        """Put the units after the checkpoint into the wheel; return what does not fit, or ""."""
         log, start = self.log, self.checkpoint.log_flush_pos
         if not log.start <= start <= log.limit:
-            return f"{CHECKPOINT_FILE} names position {start}, the timer log does not reach it"
+            return f"{CHECKPOINT_FILE} names position {start}, which the timer log does not reach"
         end = log.find_end(start)
         for pos, unit in self._units(start, end):
             if unit.log_offset + unit.record_size > self._log_end:
@@ -172,7 +172,9 @@ class TimerFiles:
                 end = pos
                 break
         if start % log.file_size and log.read(start - UNIT_SIZE) is None:
-            return f"{CHECKPOINT_FILE} names position {start}, the timer log has no unit before it"
+            return (
+                f"{CHECKPOINT_FILE} names position {start}, before which the timer log has no unit"
+            )
         log.cut(end)
         for pos, unit in self._units(start, end):
             tick = unit.due_ms // self._precision_ms

@@ -7,7 +7,7 @@
 Rule: units are collected, and the flush of ``timer_files`` writes them in a thread
 (``begin_write``). Apart from it only ``cut`` changes a file: at the start it erases what lies
 behind a position, because a unit that a recovery left out must not come back. A unit does not
-cross the end of a file. The bytes behind the last unit are zero.
+cross the end of a file. The bytes after the last unit are zero.
 
 Source: store/timer/TimerLog.java, store/MappedFileQueue.java (5.4.0).
 """
@@ -83,7 +83,7 @@ class TimerLog:
 
     @property
     def limit(self) -> int:
-        """Position behind the last file."""
+        """Position after the last file."""
         return max(self._files) + self.file_size if self._files else self.end
 
     def append(self, unit: TimerUnit) -> int:
@@ -154,7 +154,7 @@ class TimerLog:
         self._window_pos = low
 
     def find_end(self, start: int) -> int:
-        """Set ``end`` behind the last unit of an unbroken sequence, and return it.
+        """Set ``end`` after the last unit of an unbroken sequence, and return it.
 
         Args:
             start: where the sequence begins, which is a position from a checkpoint.

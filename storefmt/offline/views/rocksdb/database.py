@@ -111,7 +111,7 @@ class Database:
 
         Args:
             family: the column family; one that the database does not have is empty.
-            start: the key to begin at, or the first one behind it.
+            start: the key to begin at, or the first one after it.
             prefix: the first key that does not begin with it ends the walk.
         """
         column = self._column(family)
@@ -128,7 +128,7 @@ class Database:
         column = self._column(family)
         if column is None:
             return None
-        # No key of these databases has so many of these bytes behind its prefix.
+        # No key of these databases has so many of these bytes after its prefix.
         entry = next(iter(column.items(backwards=True, from_key=prefix + b"\xff" * 16)), None)
         return entry if entry is not None and entry[0].startswith(prefix) else None
 

@@ -91,7 +91,7 @@ def parse_offset_key(key: bytes) -> OffsetKeyParts | None:
 
 
 def _topic_of(key: bytes, *, tail_size: int) -> tuple[str, int] | None:
-    """Return the topic that a key begins with, and the position behind it."""
+    """Return the topic that a key begins with, and the position after it."""
     size = len(key) - 5 - tail_size
     if size < 1 or key[:5] != _TOPIC_SIZE.pack(size) + MARK:
         return None

@@ -47,7 +47,7 @@ _WHAT: Final = "the consume queues"
 
 
 class EntrySpan(NamedTuple):
-    """The first entry of a queue, and the one behind its last, in entries."""
+    """The first entry of a queue, and the one after its last, in entries."""
 
     start: int
     end: int
@@ -63,14 +63,14 @@ class QueueDatabase:
     @cached_property
     def last_entries(self) -> dict[QueueKey, int]:
         """The queue offset of the last entry of each queue, as the broker noted it."""
-        found: dict[QueueKey, int] = {}
+        last_offsets: dict[QueueKey, int] = {}
         for key, value in self.database.entries(OFFSET_FAMILY):
             parts = parse_offset_key(key)
             if parts is None or not parts.is_max or len(value) != OFFSET_VALUE.size:
                 continue
             if parts.topic != CHECKPOINT_TOPIC and _may_be_path(parts.topic):
-                found[parts.topic, parts.queue_id] = OFFSET_VALUE.unpack(value)[1]
-        return found
+                last_offsets[parts.topic, parts.queue_id] = OFFSET_VALUE.unpack(value)[1]
+        return last_offsets
 
     def log_end(self) -> int | None:
         """Return the log offset up to which the queues have entries; None if it is not noted."""
@@ -223,7 +223,7 @@ def _data_end(span: FileSpan) -> int:
 
 
 def list_queues(directory: Path) -> dict[QueueKey, list[FileSpan]]:
-    """Return the queues of a RocksDB directory, which is opened anew, with one file each.
+    """Return the queues of a RocksDB directory, which is opened again, with one file each.
 
     Raises:
         StoreError: it cannot be opened.

@@ -205,7 +205,7 @@ def _offsets(
 
 
 def _offset_key(data: bytes) -> tuple[str, str, int] | None:
-    """Return group, topic and queue id of a key behind its prefix."""
+    """Return group, topic and queue id of a key after its prefix."""
     texts: list[str] = []
     for _ in range(2):
         size = int.from_bytes(data[:2], "big")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mqserver.broker.acl import control as access_control
+from mqserver.broker.acl import access as access_module
 from mqserver.broker.acl.accounts import AclError
 from mqserver.broker.acl.control import HIDDEN, AccessControl
 from remoting.acl import Proof, content_of
@@ -265,7 +265,7 @@ def test_the_short_way_of_sends_ends_when_the_accounts_change(tmp_path: Path) ->
 def test_the_memory_of_the_short_way_is_bounded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(access_control, "SIGNERS_MAX", 3)
+    monkeypatch.setattr(access_module, "SIGNERS_MAX", 3)
     access = control(write_home(tmp_path))
     command = signed(RequestCode.SEND_MESSAGE_V2, send(), body=b"x")
 

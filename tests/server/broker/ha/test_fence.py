@@ -247,7 +247,7 @@ async def test_role_that_nobody_told_has_to_be_said(pair: Pair) -> None:
     header = PromoteSlave(role="SYNC_MASTER", force=True)
     done = await slave.ask(ExtensionCode.PROMOTE_SLAVE, header)
 
-    assert (refused.code, "say it with --role" in (refused.remark or "")) == (1, True)
+    assert (refused.code, "pass --role" in (refused.remark or "")) == (1, True)
     assert (done.code, slave.app.broker.config.broker_role) == (0, SYNC)
 
 

@@ -35,12 +35,12 @@ def test_first_report_says_where_to_begin(first: int, sent: int) -> None:
 
 @pytest.mark.parametrize("first", [END + 1, -1, 1 << 62])
 def test_slave_that_has_more_than_the_master_is_refused(first: int) -> None:
-    with pytest.raises(BadStream, match="its log is another one"):
+    with pytest.raises(BadStream, match="of a log that has"):
         report(SlaveLink("a", now_ms=0), first)
 
 
 def test_slave_whose_next_byte_was_deleted_is_told_to_begin_anew() -> None:
-    with pytest.raises(BadStream, match="begins at 4096: it has to begin anew"):
+    with pytest.raises(BadStream, match="the log begins at 4096"):
         report(SlaveLink("a", now_ms=0), 100, log_min=4_096)
 
 
@@ -53,7 +53,7 @@ def test_only_what_was_sent_on_this_connection_is_acknowledged() -> None:
     assert links.confirmed_offset == 0
     report(link, 9_400)
     assert links.confirmed_offset == 9_400
-    with pytest.raises(BadStream, match="and 9500 was sent"):
+    with pytest.raises(BadStream, match="but was sent 9500"):
         report(link, 9_501)
     with pytest.raises(BadStream, match="acknowledges 9300 after 9400"):
         report(link, 9_300)

@@ -51,7 +51,7 @@ def test_place_where_logs_part_is_the_end_of_the_last_common_record(
     master = made(tmp_path / "m")
     slave = made(tmp_path / "s", differs_from=first)
 
-    with pytest.raises(LogsDiverged, match="the logs part at") as parting:
+    with pytest.raises(LogsDiverged, match="the logs diverge at") as parting:
         asyncio.run(held_against(slave, master))
 
     starts: list[int] = []
@@ -75,5 +75,5 @@ async def test_log_that_ends_before_the_masters_begins_is_told_so(tmp_path: Path
     slave = open_store(small_config(tmp_path / "s"))
     put_all(slave, range(3))
 
-    with pytest.raises(LogsDiverged, match="what is between is gone"):
+    with pytest.raises(LogsDiverged, match="the bytes between them are gone"):
         await held_against(slave, master, master_min=1 << 20)

@@ -198,7 +198,7 @@ async def test_master_that_sends_before_it_was_asked_is_left(
     async with played(tmp_path, greeting=HEADER.pack(0, 0), compare=compare) as master:
         await until(lambda: master.receiver.problem, what="it is left")
 
-        assert master.receiver.problem == "it sends before it was told where this log ends"
+        assert master.receiver.problem == "it sends before it knows where this log ends"
 
 
 async def test_master_that_is_silent_is_left(tmp_path: Path) -> None:

@@ -217,5 +217,35 @@ def test_numbers_of_a_real_master_say_nothing_of_its_deliveries(
 
 
 def test_numbers_that_are_none_are_refused() -> None:
-    with pytest.raises(OSError, match="no numbers of its delay levels"):
+    with pytest.raises(OSError, match="invalid delay levels"):
         delays_in({"haDeliveredLogOffset": "x"})
+
+
+async def test_a_lower_offset_of_another_master_is_no_reset(desk: Desk) -> None:
+    broker, version = desk.app.broker, DataVersion(timestamp_ms=1, counter=1)
+    sync = sync_of(broker)
+
+    async def known_after(position: int) -> int:
+        sync.adopt(await Master(version=version, position=position).tables())
+        sync.settle(0)
+        return broker.offsets.get("G", "T", queue_id=0)
+
+    assert await known_after(50) == 50
+    sync.follow_another()
+    assert await known_after(40) == 50
+    assert await known_after(30) == 30
+
+
+async def test_nothing_is_adopted_while_the_log_may_not_be_the_masters(desk: Desk) -> None:
+    broker, version = desk.app.broker, DataVersion(timestamp_ms=1, counter=1)
+    sync = sync_of(broker)
+    sync.may_settle = lambda: False
+
+    sync.adopt(await Master(version=version, position=7, log_end=5_000).tables())
+    sync.settle(9_000)
+    before = broker.offsets.get("G", "T", queue_id=0)
+    sync.may_settle = lambda: True
+    sync.settle(9_000)
+
+    assert before == NO_OFFSET
+    assert broker.offsets.get("G", "T", queue_id=0) == 7

@@ -384,7 +384,7 @@ async def test_answers_of_a_turn_are_let_go_once_also_when_waking_fails() -> Non
 
     def fail(now_ms: int) -> None:
         store.calls.append("wake")
-        raise OSError("the messages cannot be read")
+        raise OSError("cannot read the messages")
 
     group_commit = group_commit_on(store, sync=False, visible=fail, sends=Sends(store.calls))
     group_commit.commit()

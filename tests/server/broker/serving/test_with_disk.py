@@ -104,7 +104,7 @@ def test_each_read_of_a_thread_allows_one_more_attempt_until_the_loop_waits(path
 @pytest.mark.parametrize(
     ("outcome", "remark"),
     [
-        ("disk", "the messages cannot be read: gone"),
+        ("disk", "cannot read the messages: gone"),
         ("bad", "the broker has an error: bad"),
     ],
 )

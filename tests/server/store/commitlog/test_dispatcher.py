@@ -113,7 +113,7 @@ def step(parts: Parts, numbers: random.Random, log_offset: int) -> int:
             handle = table.handle(entry.topic, entry.queue_id)
         if entry.sys_flag & TRANSACTION_ROLLBACK in (0, TRANSACTION_COMMIT):
             if isinstance(handle, int):
-                table.columns.give(handle, 1)
+                table.columns.assign_offsets(handle, 1)
             else:
                 handle.next_offset += 1
         handles.append(handle)

@@ -143,6 +143,6 @@ def test_file_that_was_given_up_is_not_made(disk: SimDisk) -> None:
     job.do_work()
 
     assert disk.stat(SECOND) is None
-    with pytest.raises(OSError, match="given up"):
+    with pytest.raises(OSError, match="cancelled"):
         job.take_file()
     assert put(store, 4)[-1] is PutStatus.PUT_OK

@@ -76,7 +76,7 @@ def test_numbers_come_back_as_they_were() -> None:
     columns.set_row(slots[1], kept)
 
     assert columns.get(slots[1]) == kept
-    assert columns.give(slots[1], 3) == far + 501
+    assert columns.assign_offsets(slots[1], 3) == far + 501
     assert columns.get(slots[1]) == kept._replace(next_offset=far + 504)
 
 

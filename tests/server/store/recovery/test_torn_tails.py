@@ -330,5 +330,5 @@ def test_derived_files_in_any_mix_of_states_are_built_again(left: str, share: in
         for number in (0, COUNT // 2, COUNT - 1):
             assert len(records_of_key(store, "topic-a", f"k{number}", count_max=2)) == 1, states
         store.close(START_MS)
-        if not any("the files win" in note for note in store.recovery.notes):
+        if not any("as configured" in note for note in store.recovery.notes):
             assert derived(disk) == wanted, states
