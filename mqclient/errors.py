@@ -127,9 +127,11 @@ RETRIABLE: Final = frozenset(
         ResponseCode.NO_BUYER_ID,
         ResponseCode.NOT_IN_CURRENT_UNIT,
         ResponseCode.FLOW_CONTROL,
+        LaterResponseCode.NOT_LEADER_FOR_QUEUE,
     }
 )
-"""Java's retryResponseCodes, after which a producer tries another broker, and busy codes."""
+"""Java's retryResponseCodes, after which a producer tries another broker, busy codes, and the one
+after which a fresh route names another leader of a logical queue."""
 
 _NOT_FOUND: Final = frozenset(
     {
@@ -154,6 +156,8 @@ _HINTS: Final[dict[int, str]] = {
     ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST: "create the consumer group first",
     ResponseCode.CONSUMER_NOT_ONLINE: "no consumer of the group is connected to this broker",
     ResponseCode.NO_MESSAGE: "check topic, key and time span",
+    LaterResponseCode.NOT_LEADER_FOR_QUEUE: "the static topic was remapped: ask again with a fresh "
+    "route",
 }
 
 

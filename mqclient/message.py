@@ -269,6 +269,14 @@ class MessageExt:
         changed._properties = self._properties if properties is None else properties
         return changed
 
+    def moved(self, queue_id: int, queue_offset: int) -> "MessageExt":
+        """Return the same message at another place: that of a logical queue."""
+        record = self.record._replace(queue_id=queue_id, queue_offset=queue_offset)
+        changed = MessageExt(record, self.broker_name, damage=self.damage)
+        changed._body = self._body
+        changed._properties = self._properties
+        return changed
+
     @property
     def receipt(self) -> str | None:
         """The handle of this delivery, for a message that a simple consumer received."""

@@ -5,7 +5,7 @@ Source: tools/admin/DefaultMQAdminExtImpl.java (4.9.7).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from mqclient.admin.calls import AdminCalls
 from mqclient.client import responses
@@ -30,13 +30,19 @@ class GroupCalls(AdminCalls):
             address, RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, GroupTable, what="group settings"
         )
 
-    async def create_group(self, address: str, group: SubscriptionGroup) -> None:
-        """Create a consumer group on a broker, or replace all its settings."""
+    async def create_group(
+        self, address: str, group: SubscriptionGroup, *, removed: Iterable[str] = ()
+    ) -> None:
+        """Create a consumer group on a broker, or replace all its settings.
+
+        Args:
+            removed: attributes that a broker of 5.x removes; it keeps those that are not named.
+        """
         await self._broker(
             address,
             RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP,
             what=f"group {group.group_name}",
-            body=fastjson.dumps(_as_request(group)).encode(),
+            body=fastjson.dumps(_as_request(group, removed)).encode(),
         )
 
     async def delete_group(self, address: str, group: str, *, remove_offset: bool = False) -> None:
@@ -139,10 +145,11 @@ class GroupCalls(AdminCalls):
         )
 
 
-def _as_request(group: SubscriptionGroup) -> dict[Key, Json]:
+def _as_request(group: SubscriptionGroup, removed: Iterable[str]) -> dict[Key, Json]:
     """Return a group as brokers take it: those of 5.x read its attributes as changes, ``+name``."""
     value = group.to_json()
     attributes = group.extra.get("attributes")
     if isinstance(attributes, Mapping):
-        value["attributes"] = {f"+{name}": text for name, text in attributes.items()}
+        changes: dict[Key, Json] = {f"+{name}": text for name, text in attributes.items()}
+        value["attributes"] = changes | {f"-{name}": "" for name in removed}
     return value

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 UNIQUE_KEY_QUERY: Final = "_UNIQUE_KEY_QUERY"
 """The field of QUERY_MESSAGE that says that the key is a unique key."""
+INDEX_TYPE: Final = "indexType"
+TAG_INDEX: Final = "T"
+LAST_KEY: Final = "lastKey"
+"""Fields of QUERY_MESSAGE that came with 5.x, and the kind of an index entry that is a tag."""
 END_OF_TIME_MS: Final = 2**63 - 1
 _CONSUME_TIMEOUT_S: Final = 12.0
 
@@ -94,6 +98,8 @@ class MessageCalls(AdminCalls):
         begin_ms: int = 0,
         end_ms: int = END_OF_TIME_MS,
         unique: bool = False,
+        by_tag: bool = False,
+        last_key: str | None = None,
         route_of: str | None = None,
         on_silent: Callable[[ClientError], None] | None = None,
     ) -> list[MessageExt]:
@@ -102,34 +108,31 @@ class MessageCalls(AdminCalls):
         Brokers compare hashes, so messages with only the same hash are left out here.
 
         Args:
-            key: one of the keys of the messages, or a unique key.
+            key: a key, a unique key or a tag.
             count_max: the limit on the messages of each broker, and on all messages.
             begin_ms, end_ms: earliest and latest store time, in ms since 1970.
-            unique: True for a unique key.
-            route_of: the topic whose brokers are asked, where ``topic`` is one of the brokers' own
-                that no name server needs to know, such as that of the half messages.
-            on_silent: gets the error of each broker that does not answer, whose messages are left
-                out. When it is None, or when no broker answers, the error is raised.
+            unique, by_tag: ``key`` is a unique key, or a tag, which brokers of 5.x index.
+            last_key: the entry of an index in RocksDB behind which the answer begins.
+            route_of: the topic whose brokers are asked, where no name server knows ``topic``.
+            on_silent: gets the error of each broker that does not answer; None raises it.
 
         Raises:
             NoRoute: no broker has the topic.
             ClientError: a broker did not answer, see ``on_silent``.
         """
+        header = headers.QueryMessage(
+            topic=topic, key=key, max_num=count_max, begin_timestamp=begin_ms, end_timestamp=end_ms
+        )
+        # A broker of 5.x checks a signature with the mark, one of 4.9 without it.
+        more = {UNIQUE_KEY_QUERY: "true"} if unique else {}
+        more |= {INDEX_TYPE: TAG_INDEX} if by_tag else {}
+        more |= {LAST_KEY: last_key} if last_key else {}
         messages: list[MessageExt] = []
         silent: list[ClientError] = []
         readers = routes.readers(await self._client.route(route_of or topic))
         for broker_name, address in readers.items():
-            command = Command.request(
-                RequestCode.QUERY_MESSAGE,
-                headers.QueryMessage(
-                    topic=topic,
-                    key=key,
-                    max_num=count_max,
-                    begin_timestamp=begin_ms,
-                    end_timestamp=end_ms,
-                ),
-            )
-            command.ext[UNIQUE_KEY_QUERY] = "true" if unique else "false"
+            command = Command.request(RequestCode.QUERY_MESSAGE, header)
+            command.ext.update(more)
             try:
                 answer = await self._client.invoke(address, command)
             except (TimedOut, Unreachable) as error:
@@ -140,7 +143,11 @@ class MessageCalls(AdminCalls):
             responses.check(answer, address=address, what=f"key {key} in topic {topic}")
             messages += read_messages(answer.body, broker_name=broker_name, address=address)
         responses.report_silent(silent, on_silent, of=len(readers))
-        with_key = [message for message in messages if _has_key(message, topic, key, unique=unique)]
+        with_key = [
+            message
+            for message in messages
+            if message.topic == topic and _has_key(message, key, unique=unique, by_tag=by_tag)
+        ]
         return sorted(with_key, key=lambda message: message.store_ms)[:count_max]
 
     async def consume_message_directly(
@@ -210,7 +217,7 @@ class MessageCalls(AdminCalls):
         return responses.body(answer, bodies.QueryConsumeQueueResponseBody, address=address)
 
 
-def _has_key(message: MessageExt, topic: str, key: str, *, unique: bool) -> bool:
-    if message.topic != topic:
-        return False
+def _has_key(message: MessageExt, key: str, *, unique: bool, by_tag: bool) -> bool:
+    if by_tag:
+        return message.tags == key
     return message.unique_key == key if unique else key in (*message.keys, message.unique_key)

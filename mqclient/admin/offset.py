@@ -65,14 +65,38 @@ class OffsetCalls(AdminCalls):
             self._client, queue, group=group, queue_offset=queue_offset, address=address
         )
         if not is_taken:
-            header = headers.ResetOffset(
-                topic=queue.topic,
-                group=group,
-                is_force=True,
-                queue_id=queue.queue_id,
-                offset=queue_offset,
-            )
-            await self._reset_online(address, header, cpp=False)
+            await self._reset_queue(address, group, queue, queue_offset)
+
+    async def reset_consumer_offset(
+        self, address: str, group: str, queue: MessageQueue, queue_offset: int
+    ) -> None:
+        """Have members that are online continue at an offset of one queue, on a broker of 5.x.
+
+        Rule: only for a broker whose ``useServerSideResetOffset`` is true. Any other one passes
+        over queue and offset, and sends the group to the first message of the topic.
+
+        Args:
+            queue_offset: the next offset to read, in entries.
+
+        Raises:
+            BrokerRefused: the queue does not reach as far, or the group does not exist.
+
+        Source: tools/admin/DefaultMQAdminExtImpl.java#resetOffsetByQueueId (5.4.0).
+        """
+        await self.update_consumer_offset(address, group, queue, queue_offset)
+        await self._reset_queue(address, group, queue, queue_offset)
+
+    async def _reset_queue(
+        self, address: str, group: str, queue: MessageQueue, queue_offset: int
+    ) -> None:
+        header = headers.ResetOffset(
+            topic=queue.topic,
+            group=group,
+            is_force=True,
+            queue_id=queue.queue_id,
+            offset=queue_offset,
+        )
+        await self._reset_online(address, header, cpp=False)
 
     async def all_consumer_offsets(self, address: str) -> dict[tuple[str, str], dict[int, int]]:
         """Return all consumer offsets as (topic, group) -> queue id -> next queue offset."""

@@ -39,7 +39,7 @@ class Queries(Lifetime):
         """
         namespace = self._client.namespace
         route = await self._client.route(wrap(namespace, topic))
-        return routes.subscribe_queues(unwrap(namespace, topic), route)
+        return routes.consumer_queues(unwrap(namespace, topic), route)
 
     async def min_offset(self, queue: MessageQueue) -> int:
         """Return the first readable queue offset; raises ClientError."""

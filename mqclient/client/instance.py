@@ -398,6 +398,13 @@ class MQClient:
             elapsed_ms |= await self._members.ping()
         return elapsed_ms
 
+    def share_route(self, topic: str, parent: str) -> None:
+        """Take the route of ``parent`` for a topic that name servers do not know: a light queue.
+
+        Both are with the namespace.
+        """
+        self._routes.parents[topic] = parent
+
     async def route(self, topic: str, *, fresh: bool = False) -> TopicRouteData:
         """Return the route of a topic; a known one is used while no newer one is available.
 
@@ -410,6 +417,7 @@ class MQClient:
             NoRoute: no broker has the topic.
             Unreachable, TimedOut: no name server answered.
         """
+        topic = self._routes.parents.get(topic, topic)
         if not fresh:
             route = self._routes.get(topic, now_ms=self.now_ms())
             if route is None and self._renewal is not None:
@@ -451,13 +459,11 @@ class MQClient:
         Raises:
             NoRoute: no broker has the topic, or this broker has no master now.
         """
-        masters = routes.masters(await self.route(queue.topic))
-        try:
-            return masters[queue.broker_name]
-        except KeyError:
-            raise NoRoute(
-                queue.topic, address=f"broker {queue.broker_name or 'without a name'}"
-            ) from None
+        route = await self.route(queue.topic)
+        address = routes.masters(route).get(routes.leader_of(route, queue))
+        if address is None:
+            raise NoRoute(queue.topic, address=f"broker {queue.broker_name or 'without a name'}")
+        return address
 
     async def reader_of(self, queue: MessageQueue) -> str:
         """Return the address of the master that has a queue, or of a slave while it has none.
@@ -469,11 +475,11 @@ class MQClient:
             NoRoute: no broker has the topic, or none of this name is up.
         """
         route = await self.route(queue.topic)
-        if queue.broker_name not in routes.masters(route):
+        if routes.leader_of(route, queue) not in routes.masters(route):
             # Without an answer of a name server the known route stays in use.
             with contextlib.suppress(ClientError):
                 route = await self.route(queue.topic, fresh=True)
-        reader = routes.reader(route, queue.broker_name, broker_id=MASTER_ID)
+        reader = routes.reader(route, queue, broker_id=MASTER_ID)
         if reader is None:
             raise NoRoute(queue.topic, address=f"broker {queue.broker_name or 'without a name'}")
         return reader[0]

@@ -4,10 +4,16 @@ A route is asked for again after 30 s, or when one of its brokers failed; it is 
 is a newer one (``route_renewal``). When no caller has asked for it for 60 s, the next
 caller waits a moment for a newer one.
 
+A static topic of RocketMQ 5 has logical queues, which keep their number and their offsets on any
+broker. Clients name them as queues of one broker that does not exist:
+
+    MessageQueue("orders", "__syslo__global__", 3)  --leader_of-->  "broker-b", for now
+
 Rule: this module sends no requests and reads no clock; its callers pass the time.
 
 Source: client/impl/factory/MQClientInstance.java#topicRouteData2TopicPublishInfo,
-#topicRouteData2TopicSubscribeInfo, common/constant/PermName.java (4.9.7).
+#topicRouteData2TopicSubscribeInfo, common/constant/PermName.java (4.9.7);
+remoting/rpc/ClientMetadata.java#topicRouteData2EndpointsForStaticTopic (5.4.0).
 """
 
 from typing import Final, NamedTuple
@@ -15,10 +21,13 @@ from typing import Final, NamedTuple
 from mqclient.errors import BadAnswer
 from remoting.bodies import MessageQueue, TopicRouteData
 from remoting.bodies.route import MASTER_ID
+from remoting.bodies.static_topic import GLOBAL_SCOPE
 from storefmt.names import PERM_READ, PERM_WRITE
 
 TEMPLATE_QUEUE_COUNT: Final = 4
 """How many queues a producer asks for where its send creates the topic (defaultTopicQueueNums)."""
+LOGICAL_PREFIX: Final = "__syslo__"
+"""Names of brokers that begin so stand for the logical queues of a scope."""
 ROUTE_LIFE_MS: Final = 30_000
 """The age at which a route is asked for again, in ms (pollNameServerInterval)."""
 QUIET_MS: Final = 300_000
@@ -31,6 +40,10 @@ class PublishInfo(NamedTuple):
     route: TopicRouteData
     queues: list[MessageQueue]
     masters: dict[str, str]
+
+    def address_of(self, queue: MessageQueue) -> str | None:
+        """Return the address of the master that has a queue, None if it is away."""
+        return self.masters.get(leader_of(self.route, queue))
 
 
 class _CachedRoute:
@@ -53,11 +66,15 @@ class RouteCache:
 
     Args:
         life_ms: how long a route is used without asking again, in ms.
+
+    Attributes:
+        parents: the topic whose route is that of a light queue.
     """
 
     def __init__(self, *, life_ms: int = ROUTE_LIFE_MS) -> None:
         self._life_ms = life_ms
         self._known: dict[str, _CachedRoute] = {}
+        self.parents: dict[str, str] = {}
 
     def get(self, topic: str, *, now_ms: int) -> TopicRouteData | None:
         """Return the route; None when it is unknown or must be asked for again."""
@@ -107,7 +124,54 @@ def publish_info(topic: str, route: TopicRouteData) -> PublishInfo:
     Raises:
         BadAnswer: see ``publish_queues``.
     """
-    return PublishInfo(route, publish_queues(topic, route), masters(route))
+    logical = [] if route.order_topic_conf else logical_queues(topic, route)
+    return PublishInfo(route, logical or publish_queues(topic, route), masters(route))
+
+
+def logical_name(scope: str) -> str:
+    """Return the name of the broker that stands for the logical queues of a scope."""
+    return LOGICAL_PREFIX + (scope[2:] if scope == GLOBAL_SCOPE else scope)
+
+
+def logical_queues(topic: str, route: TopicRouteData) -> list[MessageQueue]:
+    """Return the logical queues of a static topic, also those that no broker leads now, sorted.
+
+    They are the same for each client; the list is empty for any other topic.
+    """
+    counts: dict[str, int] = {}
+    for info in (route.topic_queue_mapping_by_broker or {}).values():
+        name = logical_name(info.scope)
+        counts[name] = max(counts.get(name, 0), info.total_queues)
+    return [
+        MessageQueue(topic, name, queue_id)
+        for name, count in sorted(counts.items())
+        for queue_id in range(count)
+    ]
+
+
+def consumer_queues(topic: str, route: TopicRouteData) -> list[MessageQueue]:
+    """Return the queues that a consumer reads, sorted: logical ones of a static topic."""
+    return logical_queues(topic, route) or subscribe_queues(topic, route)
+
+
+def is_logical(queue: MessageQueue) -> bool:
+    """Return whether a queue is a logical one, of a static topic."""
+    return queue.broker_name.startswith(LOGICAL_PREFIX)
+
+
+def leader_of(route: TopicRouteData, queue: MessageQueue) -> str:
+    """Return the name of the broker that has a queue; of a logical one, the one that leads it.
+
+    A logical queue without a leader keeps its name, which no broker has.
+    """
+    if not is_logical(queue):
+        return queue.broker_name
+    leaders = [
+        info
+        for info in (route.topic_queue_mapping_by_broker or {}).values()
+        if queue.queue_id in info.curr_id_map and logical_name(info.scope) == queue.broker_name
+    ]
+    return max(leaders, key=lambda info: info.epoch).bname if leaders else queue.broker_name
 
 
 def publish_queues(topic: str, route: TopicRouteData) -> list[MessageQueue]:
@@ -138,7 +202,7 @@ def template_queues(
 
 
 def subscribe_queues(topic: str, route: TopicRouteData) -> list[MessageQueue]:
-    """Return the queues that a consumer reads, sorted."""
+    """Return the queues that brokers have, sorted; see ``consumer_queues`` for static topics."""
     return sorted(
         MessageQueue(topic=topic, broker_name=data.broker_name, queue_id=queue_id)
         for data in route.queue_datas
@@ -165,18 +229,21 @@ def readers(route: TopicRouteData) -> dict[str, str]:
     }
 
 
-def reader(route: TopicRouteData, broker_name: str, *, broker_id: int) -> tuple[str, bool] | None:
-    """Return the address to read from at a broker, and whether that is its master.
+def reader(
+    route: TopicRouteData, queue: MessageQueue, *, broker_id: int
+) -> tuple[str, bool] | None:
+    """Return the address to read a queue from, and whether that is its master.
 
     Args:
         route: the route of the topic.
-        broker_name: the name of the broker.
+        queue: the queue, or a logical one.
         broker_id: the preferred member of the broker; when it is away, the master is taken, and
             then any slave.
 
     Returns:
         None when the route has no such broker, or none of its members is up.
     """
+    broker_name = leader_of(route, queue)
     for broker in route.broker_datas:
         if broker.broker_name == broker_name and broker.broker_addrs:
             members = broker.broker_addrs

@@ -378,7 +378,7 @@ async def watch(client: MQClient, topic: str, listener: QueuesChanged, *, every_
     while True:
         try:
             route = await client.route(wrap(client.namespace, topic), fresh=True)
-            now = routes.subscribe_queues(topic, route)
+            now = routes.consumer_queues(topic, route)
         except ClientError as error:
             LOG.warning("queues of topic %s: %s", topic, error)
         else:

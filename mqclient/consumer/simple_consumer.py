@@ -320,6 +320,11 @@ class SimpleConsumer(Queries):
             except NoRoute as error:
                 missing.append(error)
                 continue
+            if route.topic_queue_mapping_by_broker:
+                raise BadRequest(
+                    f"topic {topic} is static, and its logical queues cannot be popped",
+                    hint="use a push or pull consumer",
+                )
             masters = routes.masters(route)
             names = {queue.broker_name for queue in routes.subscribe_queues(topic, route)}
             places += [

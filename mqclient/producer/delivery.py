@@ -164,7 +164,7 @@ class Delivery:
                     else:
                         chosen = choose(queues)
                         target = queue = self._publish_routes.checked_queue(chosen, out.topic)
-                address = None if info is None else info.masters.get(target.broker_name)
+                address = None if info is None else info.address_of(target)
                 if address is None:
                     address = await self._publish_routes.address(target)
                 if self._is_watched:
@@ -195,7 +195,7 @@ class Delivery:
         if info is None or not info.queues or self._is_watched or out.is_to_compress:
             return None
         target = self._pick(info.queues, None, now_ms) if queue is None else queue
-        address = info.masters.get(target.broker_name)
+        address = info.address_of(target)
         channel = None if address is None else self._client.open_channel(address)
         if address is None or channel is None:
             return None

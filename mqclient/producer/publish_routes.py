@@ -78,7 +78,7 @@ class PublishRoutes:
         """
         queue = wrap_queue(self._namespace, queue)
         info = await self._info(queue.topic)
-        address = info.masters.get(queue.broker_name)
+        address = info.address_of(queue)
         # This raises the right error for a broker that is not there.
         return address or await self._client.master_of(queue)
 

@@ -70,7 +70,7 @@ _FAMILIES: Final = {
     "remoting.bodies.route": "BrokerData ClusterInfo QueueData TopicRouteData",
     "remoting.bodies.static_topic": (
         "LogicQueueMappingItem TopicConfigAndQueueMapping TopicQueueMappingDetail "
-        "TopicRemappingDetailWrapper"
+        "TopicQueueMappingInfo TopicRemappingDetailWrapper"
     ),
     "remoting.bodies.stats": (
         "BrokerStatsData BrokerStatsItem ConsumeStats ConsumeStatsList OffsetWrapper "

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from remoting.bodies.base import Body
+from remoting.bodies.static_topic import TopicQueueMappingInfo
 
 MASTER_ID: Final = 0
 STRICT_JSON_VERSION: Final = 401
@@ -61,6 +62,8 @@ class TopicRouteData(Body):
     queue_datas: list[QueueData] = field(default_factory=list)
     broker_datas: list[BrokerData] = field(default_factory=list)
     filter_server_table: dict[str, list[str]] = field(default_factory=dict)
+    topic_queue_mapping_by_broker: dict[str, TopicQueueMappingInfo] | None = None
+    """The logical queues that each broker leads; only static topics of RocketMQ 5 have them."""
 
     def encode_for(self, version: int, *, strict_only: bool = False) -> bytes:
         """Return the text of the answer to a client.

@@ -53,6 +53,20 @@ class TopicQueueMappingDetail(Body):
 
 
 @dataclass(slots=True, kw_only=True)
+class TopicQueueMappingInfo(Body):
+    """The logical queues that one broker leads, as a name server tells clients."""
+
+    topic: str = ""
+    scope: str = GLOBAL_SCOPE
+    total_queues: int = 0
+    """Logical queues of the topic, on all brokers."""
+    bname: str = ""
+    epoch: int = 0
+    curr_id_map: dict[int, int] = field(default_factory=dict)
+    """The queue of the broker, by the id of the logical queue."""
+
+
+@dataclass(slots=True, kw_only=True)
 class TopicConfigAndQueueMapping(Body):
     """The settings of a topic on one broker, and its mapping (request code 351)."""
 

@@ -31,6 +31,7 @@ from remoting.bodies import MessageQueue
 from remoting.bodies.route import MASTER_ID
 from remoting.codes import RequestCode, ResponseCode
 from remoting.headers import PullMessage, PullMessageResponse
+from storefmt.errors import RecordDamaged
 
 LOG = logging.getLogger(__name__)
 
@@ -40,6 +41,8 @@ SUBSCRIPTION: Final = 4
 CLASS_FILTER: Final = 8
 LITE_PULL: Final = 16
 """Bits of a pull's ``sys_flag``."""
+OFFSET_DELTA: Final = "offsetDelta"
+"""The field of an answer from a logical queue: a record has the offset in a queue of a broker."""
 HOLD_GRACE_S: Final = 10.0
 """A broker checks held pulls every 5 s, so an answer may be that late."""
 
@@ -86,6 +89,7 @@ class RawPull(NamedTuple):
     Attributes:
         data: whole records, one right after the other; some may have other tags.
         address: the broker that answered, ``host:port``.
+        offset_delta: what to add to the queue offset of a record for that of a logical queue.
     """
 
     status: PullStatus
@@ -94,6 +98,7 @@ class RawPull(NamedTuple):
     max_offset: int
     data: bytes
     address: str
+    offset_delta: int = 0
 
 
 class PullRequest(NamedTuple):
@@ -154,11 +159,11 @@ class PullApi:
             NoRoute, NotFound, BrokerRefused, Unreachable, TimedOut: no message was read.
         """
         raw = await self.pull_raw(request, timeout_s=timeout_s)
-        messages, damage = read_pulled(raw.data, broker_name=request.queue.broker_name)
+        messages, damage = _read(raw, request.queue)
         if damage is not None and not messages and request.count_max > 1:
             # The answer to a pull of one message says which offset is after that message.
             raw = await self.pull_raw(request._replace(count_max=1), timeout_s=timeout_s)
-            messages, damage = read_pulled(raw.data, broker_name=request.queue.broker_name)
+            messages, damage = _read(raw, request.queue)
         status, next_offset = raw.status, raw.next_offset
         if damage is not None and messages:
             # A damaged answer must not move the offset back, or beyond the offset in the answer.
@@ -208,6 +213,7 @@ class PullApi:
             ends.max_offset,
             answer.body if status is PullStatus.FOUND else b"",
             address,
+            int(answer.ext.get(OFFSET_DELTA, "0")),
         )
 
     def forget(self, queue: MessageQueue) -> None:
@@ -220,7 +226,7 @@ class PullApi:
         broker_id = self._broker_id
         if broker_id is None:
             broker_id = self._suggested.get(queue, MASTER_ID)
-        reader = routes.reader(route, queue.broker_name, broker_id=broker_id)
+        reader = routes.reader(route, queue, broker_id=broker_id)
         if reader is None:
             raise NoRoute(queue.topic, address=f"broker {queue.broker_name or 'without a name'}")
         return reader
@@ -232,6 +238,17 @@ class PullApi:
         if not servers:
             raise NoRoute(queue.topic, address=f"the filter servers of broker {broker}")
         return servers[queue.queue_id % len(servers)]
+
+
+def _read(raw: RawPull, queue: MessageQueue) -> tuple[list[MessageExt], RecordDamaged | None]:
+    """Return the messages of an answer, at their places in the queue that was asked for."""
+    messages, damage = read_pulled(raw.data, broker_name=queue.broker_name)
+    if routes.is_logical(queue):
+        messages = [
+            message.moved(queue.queue_id, message.queue_offset + raw.offset_delta)
+            for message in messages
+        ]
+    return messages, damage
 
 
 def _header(request: PullRequest, group: str, *, is_master: bool) -> PullMessage:

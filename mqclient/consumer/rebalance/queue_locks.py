@@ -17,7 +17,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from mqclient.admin.lock import LockCalls
-from mqclient.client import queue_offsets
+from mqclient.client import queue_offsets, routes
 from mqclient.client.instance import MQClient
 from mqclient.consumer.state.process_queue import ProcessQueue
 from mqclient.errors import ClientError
@@ -48,7 +48,7 @@ class QueueLocks:
         by_broker: defaultdict[str, list[ProcessQueue]] = defaultdict(list)
         for each in process_queue:
             if not each.dropped:
-                by_broker[each.queue.broker_name].append(each)
+                by_broker[await self._leader(each.queue)].append(each)
         for group_of_one in by_broker.values():
             queues = [each.queue for each in group_of_one]
             try:
@@ -70,13 +70,23 @@ class QueueLocks:
         """Release the locks of queues; a broker that does not answer forgets them after 60 s."""
         by_broker: defaultdict[str, list[MessageQueue]] = defaultdict(list)
         for queue in queues:
-            by_broker[queue.broker_name].append(queue)
+            by_broker[await self._leader(queue)].append(queue)
         for some in by_broker.values():
             try:
                 address = await self._client.master_of(some[0])
                 await self._calls.unlock_batch(address, self._group, self._client.client_id, some)
             except ClientError as error:
                 LOG.warning("unlock of %s at %s: %s", self._group, some[0].broker_name, error)
+
+    async def _leader(self, queue: MessageQueue) -> str:
+        """Return the name of the broker that has the lock of a queue."""
+        if not routes.is_logical(queue):
+            return queue.broker_name
+        try:
+            return routes.leader_of(await self._client.route(queue.topic), queue)
+        except ClientError:
+            # The request for the lock fails for the same reason, and says so.
+            return queue.broker_name
 
     async def _ask(self, queues: list[MessageQueue]) -> set[MessageQueue]:
         """Return those queues of one broker that this member has locked now."""

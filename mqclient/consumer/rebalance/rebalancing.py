@@ -197,7 +197,7 @@ class Rebalancing:
                     await self._begin(queue)
 
     async def _topic(self, topic: str) -> None:
-        queues = routes.subscribe_queues(topic, await self._client.route(topic))
+        queues = routes.consumer_queues(topic, await self._client.route(topic))
         client_ids: list[str] = []
         if not self._settings.broadcasting:
             client_ids = await self._members(topic)

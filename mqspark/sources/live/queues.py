@@ -225,6 +225,11 @@ async def queues_of(
                 raise
             missing.add(topic)
             return []
+        if routes.logical_queues(topic, route):
+            raise BadOption(
+                f"topic {topic} is static: the live source reads no logical queues; read the "
+                "stores of its brokers instead"
+            )
         brokers = {data.broker_name for data in route.broker_datas}
         if selection.queues:
             return [

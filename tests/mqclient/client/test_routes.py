@@ -6,14 +6,24 @@ from mqclient.client.routes import (
     QUIET_MS,
     ROUTE_LIFE_MS,
     RouteCache,
+    consumer_queues,
+    leader_of,
     masters,
+    publish_info,
     publish_queues,
+    reader,
     readers,
     subscribe_queues,
     template_queues,
 )
 from mqclient.errors import BadAnswer
-from remoting.bodies import BrokerData, MessageQueue, QueueData, TopicRouteData
+from remoting.bodies import (
+    BrokerData,
+    MessageQueue,
+    QueueData,
+    TopicQueueMappingInfo,
+    TopicRouteData,
+)
 
 
 def route_of(*brokers: tuple[str, int, int, int, dict[int, str]]) -> TopicRouteData:
@@ -69,6 +79,51 @@ def test_ordered_topic_has_the_queues_of_its_configuration() -> None:
     ordered = TopicRouteData(order_topic_conf="b:2;away:1")
 
     assert names(publish_queues("T", ordered)) == [("b", 0), ("b", 1), ("away", 0)]
+
+
+def static_route(*mappings: tuple[str, int, dict[int, int]]) -> TopicRouteData:
+    """Return the route of a static topic of three logical queues.
+
+    Args:
+        mappings: broker, epoch, and which logical queues it leads in which of its own.
+    """
+    route = route_of(("a", 2, 2, 6, {0: "a:1", 1: "a:2"}), ("b", 1, 1, 6, {0: "b:1"}))
+    route.topic_queue_mapping_by_broker = {
+        name: TopicQueueMappingInfo(
+            topic="T", bname=name, total_queues=3, epoch=epoch, curr_id_map=queues
+        )
+        for name, epoch, queues in mappings
+    }
+    return route
+
+
+def logical(queue_id: int) -> MessageQueue:
+    return MessageQueue("T", "__syslo__global__", queue_id)
+
+
+def test_a_static_topic_has_its_logical_queues_for_both_sides() -> None:
+    route = static_route(("a", 1, {0: 0, 2: 1}), ("b", 1, {1: 0}))
+
+    assert consumer_queues("T", route) == [logical(0), logical(1), logical(2)]
+    info = publish_info("T", route)
+    assert info.queues == consumer_queues("T", route)
+    assert [info.address_of(queue) for queue in info.queues] == ["a:1", "b:1", "a:1"]
+    assert reader(route, logical(1), broker_id=0) == ("b:1", True)
+    assert reader(route, logical(2), broker_id=1) == ("a:2", False)
+    assert consumer_queues("T", MIXED) == subscribe_queues("T", MIXED)
+
+
+def test_the_newest_mapping_says_who_leads_a_logical_queue() -> None:
+    route = static_route(("a", 1, {0: 0, 1: 1}), ("b", 2, {1: 0}))
+
+    assert [leader_of(route, logical(queue_id)) for queue_id in range(3)] == [
+        "a",
+        "b",
+        "__syslo__global__",
+    ]
+    assert publish_info("T", route).address_of(logical(2)) is None
+    assert reader(route, logical(2), broker_id=0) is None
+    assert leader_of(route, MessageQueue("T", "a", 1)) == "a"
 
 
 @pytest.mark.parametrize("conf", ["b", "b:x", "b:1;c"])
