@@ -38,7 +38,7 @@ PAGES = (
     "rehearse-an-offset-reset.md",
     "test-a-service-in-ci.md",
 )
-"""The pages that need nothing but a broker; tests/interop/test_howtos.py runs the one with Java."""
+"""The pages that need nothing but a broker; tests/interop runs those with Java."""
 
 
 def outputs(page: str, directory: Path, env: dict[str, str]) -> list[str]:
@@ -141,6 +141,7 @@ def test_the_page_of_the_group_prints_what_it_says(tmp_path: Path) -> None:
 def test_every_page_is_run() -> None:
     run_here = {
         *PAGES, "pair-to-group.md", "upgrade-to-5.md", "replace-a-java-broker.md", "README.md",
+        "night-shift-5.md",
     }  # fmt: skip
 
     assert {path.name for path in DIRECTORY.iterdir()} == run_here
