@@ -351,26 +351,17 @@ FIVE: dict[str, str] = {
         _PRINTS,
     ),
     "exportPopRecord": f"{_PRINTS}; `-d true` is a dry run, where Java's takes `-d false` for one",
-    "exportMetadataInRocksDB": f"{_PRINTS} (`tests/mqadmin/output/compat/test_rocksdb.py`)",
+    "exportMetadataInRocksDB": _PRINTS,
     "rocksDBConfigToJson": f"{_PRINTS} with `-c` and `-p`; instead of `-e`, redirect the output",
     **dict.fromkeys(
         ("updateStaticTopic", "remappingStaticTopic"),
         f"{_PRINTS}, and each broker leads as many queues; `-mf`, which Java's never reads, is "
         "refused",
     ),
-    **dict.fromkeys(
-        ("getControllerConfig", "updateSubGroupList", "updateTopicList"),
-        "not compared",
-    ),
+    "electMaster": _PRINTS,
     **dict.fromkeys(
         ("addBroker", "removeBroker"),
-        f"{_PRINTS}, and sends the same request, to a container that notes it (`test_containers`)",
+        f"{_PRINTS}, and sends the same request, to a container that notes it",
     ),
 }
-"""Names that came with 5.x, and what tests on brokers of 5.4.0 found (``test_*_five.py``)."""
-
-BY_CONTROLLER = (
-    *("cleanBrokerMetadata", "electMaster", "getBrokerEpoch", "getControllerMetaData"),
-    *("getSyncStateSet", "haStatus", "resetMasterFlushOffset", "updateControllerConfig"),
-)
-"""Names that ``test_controller.py`` compares on brokers of 5.4.0 and a controller of ours."""
+"""What the modules of ``test_compat_five.ELSEWHERE`` found of names that came with 5.x."""

@@ -18,11 +18,12 @@ from tests.interop.kit.process import Child
 from tests.interop.kit.scene import TOPIC, Scene, blank, play, settle
 from tests.interop.kit.servers import START_TIMEOUT_S, JavaSide, running_pair
 from tests.interop.kit.toolbox import Toolbox
-from tests.interop.parity import APART, BY_CONTROLLER, FIVE, OWN, READS, WRITES
+from tests.interop.parity import APART, FIVE, OWN, READS, WRITES
 from tests.interop.parityfacts import Row, our_rows
-from tests.interop.test_compat_five import DIFFERS, EXPORTS, SAME
+from tests.interop.test_compat_five import ELSEWHERE, names_on_one_cluster
 from tests.waiting import eventually
 
+TESTS = {path.stem for path in (REPOSITORY / "tests").rglob("test_*.py")}
 PAGE = REPOSITORY / "docs" / "parity.md"
 HEAD = """# The Java mqadmin and ours, command by command
 
@@ -34,8 +35,9 @@ After a command that changes something, the Java tool inspects the result of eit
 All of ours return exit codes (Java's are always 0), never truncate names, ask before a deletion
 (`-y` answers yes), and have `--output json`.
 
-The last column is about the tool of 5.4.0 on brokers of 5.4.0: what ours prints with `--compat`
-beside it, byte for byte.
+The last column is about the tool of 5.4.0 on one cluster of 5.4.0 with a controller. Each name is
+run there beside ours (`tests/interop/test_compat_five.py`). "Prints the same" means bytes, with
+`--compat`. A name that needs other servers names the module of tests that has them.
 
 | Java | ours | result on 4.9.7 | compared | on 5.4.0 |
 | --- | --- | --- | --- | --- |
@@ -257,21 +259,13 @@ def test_every_command_has_its_row(fact_tables: Path) -> None:
     four, five = (names_of_tool(fact_tables, version) for version in ("4.9.7", "5.4.0"))
 
     assert four == {*READS, *WRITES, *OWN, *APART}
-    told = {*FIVE, *BY_CONTROLLER, *compared_on_five()}
+    told = {*FIVE, *names_on_one_cluster()}
     assert five >= told - four
     assert {name for name in five - four if native_of(name)} <= told
     page = page_of(four, five)
     if os.environ.get("PARITY") == "write":
         PAGE.write_text(page, encoding="utf-8")
     assert PAGE.read_text(encoding="utf-8") == page
-
-
-def compared_on_five() -> dict[str, str]:
-    """Return what the lines of ``test_compat_five`` say of each name on 5.4.0."""
-    said = {line.split()[0]: "prints the same" for line in SAME}
-    for line, how in DIFFERS.items():
-        said[line.split()[0]] = f"prints the layout of 4.9.7; that of 5.4.0: {how}"
-    return said | dict.fromkeys(EXPORTS, "writes the same keys")
 
 
 def page_of(four: set[str], five: set[str]) -> str:
@@ -322,5 +316,7 @@ def result_on_five(name: str, five: set[str], command: str | None) -> str:
         return "left out of 5.x"
     if command is None:
         return ""
-    said = {**compared_on_five(), **FIVE, **dict.fromkeys(BY_CONTROLLER, "prints the same")}
-    return said.get(name, "not compared")
+    said = FIVE | names_on_one_cluster()
+    module = next((module for module, names in ELSEWHERE.items() if name in names), "")
+    where = f" (`{module.rpartition('/')[2]}`)" if module.rpartition("/")[2] in TESTS else ""
+    return said.get(name, "not compared: it does not end") + where
