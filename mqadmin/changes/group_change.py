@@ -6,6 +6,7 @@ updateSubGroup does; a row says what each broker has afterwards, and what it had
 Source: tools/command/consumer/UpdateSubGroupSubCommand.java (4.9.7).
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final
@@ -21,18 +22,26 @@ from mqadmin.changes.write import (
     plan_each,
 )
 from mqadmin.cli.decorators import Where, option_group
-from mqadmin.cli.types import BOOLEAN, INTEGER
+from mqadmin.cli.types import BOOLEAN, INTEGER, TextType
 from mqadmin.cluster.brokers import masters
 from mqadmin.errors import Usage
 from mqadmin.output.rows import Outcome, Row, exit_code_of
 from mqadmin.session.call import Call
 from storefmt.config.tables import SubscriptionGroup
+from storefmt.config.topic_attributes import parse_changes
+from storefmt.errors import BadCall
 from storefmt.paths import check_group_name
 
 SETTINGS: Final = tuple(
     spot.name for spot in fields(SubscriptionGroup) if spot.name not in {"group_name", "extra"}
 )
-"""What a group has besides its name, and what only newer brokers have."""
+"""What a group of 4.9 has besides its name."""
+LATER_SETTINGS: Final = {
+    "consume_message_orderly": "consumeMessageOrderly",
+    "group_retry_policy": "groupRetryPolicy",
+    "attributes": "attributes",
+}
+"""What came with 5.x, and its key in ``SubscriptionGroup.extra``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +61,50 @@ class GroupUpdate:
         """Return the settings that a group with the settings ``old`` should have."""
         start = self.base if old is None or self.replace else old
         said = {name: value for name, value in self.named.items() if value is not None}
-        return replace(start, **said)
+        extra = dict(start.extra)
+        for name, key in LATER_SETTINGS.items():
+            if name not in said:
+                continue
+            value = said.pop(name)
+            if name == "attributes":
+                value = altered(later_settings(start)[name] or {}, value)
+            extra[key] = value
+        return replace(start, **said, extra=extra)
+
+
+def later_settings(group: SubscriptionGroup) -> dict[str, Any]:
+    """Return the settings that came with 5.x; None for those that the broker does not have."""
+    return {name: group.extra.get(key) for name, key in LATER_SETTINGS.items()}
+
+
+def altered(now: Mapping[str, str], changes: Mapping[str, str]) -> dict[str, str]:
+    """Return attributes after changes, whose names begin with ``+`` to set and ``-`` to remove."""
+    kept = {name: value for name, value in now.items() if f"-{name}" not in changes}
+    named = {name[1:]: value for name, value in changes.items() if name.startswith("+")}
+    return {**kept, **named}
+
+
+def parse_policy(text: str) -> dict[str, Any]:
+    """Return a retry policy, which is an object in JSON.
+
+    Raises:
+        ValueError: the text is not one.
+    """
+    try:
+        policy = json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"{text!r} is not JSON: {error}") from None
+    if not isinstance(policy, dict) or "type" not in policy:
+        raise ValueError(f"{text!r} is not an object with a type, EXPONENTIAL or CUSTOMIZED")
+    return policy
+
+
+def parse_attributes(text: str) -> dict[str, str]:
+    """Return ``+name=value,-name`` by name; raises ValueError."""
+    try:
+        return parse_changes(text.strip())
+    except BadCall as error:
+        raise ValueError(f"{text!r}: {error}") from None
 
 
 named_settings = option_group(
@@ -98,6 +150,23 @@ named_settings = option_group(
         type=BOOLEAN,
         help="whether members are notified at once when one joins or leaves",
     ),
+    click.option(
+        *("--orderly", "consume_message_orderly"),
+        type=BOOLEAN,
+        help="whether its members consume in order (brokers of 5.x)",
+    ),
+    click.option(
+        *("--retry-policy", "group_retry_policy"),
+        type=TextType(read=parse_policy),
+        metavar="JSON",
+        help="the pauses between retries (brokers of 5.x)",
+    ),
+    click.option(
+        "--attributes",
+        type=TextType(read=parse_attributes),
+        metavar="+NAME=VALUE,-NAME",
+        help="attributes to set and to remove (brokers of 5.x)",
+    ),
 )
 """The settings by field name; None for those that are not on the command line."""
 
@@ -118,6 +187,9 @@ class GroupSettings(Row):
     broker_id: int | None
     which_broker_when_consume_slowly: int | None
     notify_consumer_ids_changed_enable: bool | None
+    consume_message_orderly: bool | None
+    group_retry_policy: dict[str, object] | None
+    attributes: dict[str, str] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,13 +257,25 @@ async def change_groups(
             group=each.target.names[0],
             cluster=each.target.node.cluster,
             **{name: getattr(each.value, name, None) for name in SETTINGS},
-            was=changed_settings(
-                each.step.old, by_group[each.target.names[0]].apply_to(each.step.old), SETTINGS
-            ),
+            **_later(each.value),
+            was=_was(each.step.old, by_group[each.target.names[0]].apply_to(each.step.old)),
         )
         for each in results
     ]
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
+
+
+def _later(group: SubscriptionGroup | None) -> dict[str, Any]:
+    return dict.fromkeys(LATER_SETTINGS) if group is None else later_settings(group)
+
+
+def _was(old: SubscriptionGroup | None, new: SubscriptionGroup) -> dict[str, object]:
+    """Return the old values of the settings that differ."""
+    later = {}
+    if old is not None:
+        before, after = later_settings(old), later_settings(new)
+        later = {name: before[name] for name in after if before[name] != after[name]}
+    return {**changed_settings(old, new, SETTINGS), **later}
 
 
 def _check(settings: SubscriptionGroup) -> None:

@@ -53,6 +53,7 @@ class SendTo:
         time_ms: 0 for the first message, ``LATEST_MS`` for behind the last one.
         force: also move queues forward.
         cpp: the members are C++ clients, which have their own form of the request.
+        is_exact: each queue goes to the offset of its move instead, which brokers of 5.x can do.
     """
 
     group: str
@@ -60,6 +61,7 @@ class SendTo:
     time_ms: int
     force: bool = True
     cpp: bool = False
+    is_exact: bool = False
 
 
 async def check_members_follow(admin: "Admin", group: str, nodes: Collection[ServerNode]) -> None:
@@ -116,11 +118,7 @@ async def send_members(
             if move.old is None and move.asked is None
         )
     )
-    reached_offsets: dict[MessageQueue, int] = {}
-    for node in nodes:
-        reached_offsets |= await admin.reset_offset_by_time(
-            node.address, to.group, to.topic, to.time_ms, to.force, cpp=to.cpp
-        )
+    reached_offsets = await _send(admin, to, moves, nodes)
     rows = [
         replace(row_of(to.group, move, TOLD, new=reached_offsets[move.queue]), how=TOLD)
         for move in moves
@@ -138,6 +136,24 @@ async def send_members(
         after = await MemberSurvey(admin, call.now_ms).survey(to.group, answering)
     look = MoveLook(seen, before, after, within_ms)
     return [_judged(row, look) for row in rows]
+
+
+async def _send(
+    admin: "Admin", to: SendTo, moves: Sequence[OffsetMove], nodes: Sequence[ServerNode]
+) -> dict[MessageQueue, int]:
+    """Ask the brokers to send the members; return the offset that each queue is to have."""
+    new_offsets: dict[MessageQueue, int] = {}
+    if to.is_exact:
+        for move in moves:
+            if move.asked is None:
+                await admin.reset_consumer_offset(move.address, to.group, move.queue, move.new)
+                new_offsets[move.queue] = move.new
+        return new_offsets
+    for node in nodes:
+        new_offsets |= await admin.reset_offset_by_time(
+            node.address, to.group, to.topic, to.time_ms, to.force, cpp=to.cpp
+        )
+    return new_offsets
 
 
 @dataclass(frozen=True, slots=True)

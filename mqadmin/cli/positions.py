@@ -82,6 +82,17 @@ def parse_timestamp(text: str) -> Position:
     return Position(text, PositionKind.TIME, when=parse_when(text))
 
 
+def entry_of(text: str) -> Position:
+    """Return the position of Java's ``--offset``: a number is always an entry.
+
+    Raises:
+        ValueError: the text is not a number.
+    """
+    if not NUMBER.fullmatch(text.strip()):
+        raise ValueError(f"{text!r} is not a queue offset")
+    return Position(text.strip(), PositionKind.ENTRY, int(text))
+
+
 def parse_force(text: str) -> bool:
     """Return True for Java's ``-f true`` of a skip, which only ever moves forward.
 

@@ -31,6 +31,7 @@ class MessageQuery:
         start: skip entries before this queue offset.
         tags: an expression of tags, as ``A || B``.
         bytes_max: stop before the stored bodies exceed this many bytes in total.
+        parent: the topic whose route is that of ``topic``, which is a light queue.
         scan: check at most this many messages of each queue; only with brokers.
     """
 
@@ -43,6 +44,7 @@ class MessageQuery:
     limit: int | None = None
     bytes_max: int | None = None
     scan: int | None = None
+    parent: str | None = None
     no_body: bool = False
     count_tags: bool = False
 
@@ -57,6 +59,8 @@ async def browse(call: Call, query: MessageQuery) -> Outcome:
     """
     if query.scan is not None and call.is_offline:
         raise Usage(f"--scan {query.scan}", hint="--scan works only with brokers, not with --store")
+    if query.parent is not None and call.is_offline:
+        raise Usage("--parent is for brokers", hint="a directory has the queue by its own name")
     size = Limit(query.bytes_max)
     if call.is_offline:
         rows = takewhile(lambda row: size.spend(row.body_size), stored_rows(call, query))
@@ -80,7 +84,10 @@ async def consumer_and_queues(
     call: Call, query: MessageQuery
 ) -> tuple[PullConsumer, list[MessageQueue]]:
     """Return a consumer and the queues to read."""
-    consumer = PullConsumer(await call.client(), TOOLS_GROUP)
+    client = await call.client()
+    if query.parent is not None:
+        client.share_route(query.topic, query.parent)
+    consumer = PullConsumer(client, TOOLS_GROUP)
     queues = await consumer.queues(query.topic)
     if query.queue is not None:
         queues = [choose_queue(queues, query.queue, query.broker)]

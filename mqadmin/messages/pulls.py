@@ -68,25 +68,28 @@ async def pulls(call: Call, query: MessageQuery, *, is_consuming: bool) -> Async
     if is_consuming:
         parts = await parts_to_consume(consumer, queues, query)
     else:
-        parts = await parts_of(consumer, queues, query.filter)
+        parts = await parts_of(consumer, queues, query)
     async for row in pull_rows(call, consumer, parts, tags="*" if is_consuming else query.tags):
         yield row
 
 
-def in_java_order(queues: Sequence[MessageQueue]) -> list[MessageQueue]:
-    """Return queues in the order of Java's set of them."""
+def in_java_order(
+    queues: Sequence[MessageQueue], *, parent: str | None = None
+) -> list[MessageQueue]:
+    """Return queues in the order of Java's set of them; those of a light queue as its parent's."""
     return hash_order(
-        sorted(queues), lambda queue: queue_hash(queue.topic, queue.broker_name, queue.queue_id)
+        sorted(queues),
+        lambda queue: queue_hash(parent or queue.topic, queue.broker_name, queue.queue_id),
     )
 
 
 async def parts_of(
-    consumer: PullConsumer, queues: Sequence[MessageQueue], record_filter: RecordFilter
+    consumer: PullConsumer, queues: Sequence[MessageQueue], query: MessageQuery
 ) -> list[PullRange]:
     """Return what printMsg and printMsgByQueue read: everything, or what lies between two times."""
     return [
-        PullRange(queue, *await _ends(consumer, queue, record_filter, None))
-        for queue in in_java_order(queues)
+        PullRange(queue, *await _ends(consumer, queue, query.filter, None))
+        for queue in in_java_order(queues, parent=query.parent)
     ]
 
 

@@ -2,11 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from mqadmin.changes.targets.base import MANY, ListedTarget
 from storefmt.config.fastjson import Json
 from storefmt.config.tables import SubscriptionGroup
+
+ATTRIBUTES: Final = "attributes"
+DEFAULT_POLICY: Final = {"type": "CUSTOMIZED"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,16 @@ class GroupTarget(ListedTarget[SubscriptionGroup, Mapping[str, SubscriptionGroup
                 self.node.address, self.names[0], remove_offset=self.remove_offset
             )
         else:
-            await self.admin.create_group(self.node.address, value)
+            # A broker of 5.x keeps attributes that the request does not name.
+            removed = [name for name in await self._attributes(value) if name not in _named(value)]
+            await self.admin.create_group(self.node.address, value, removed=removed)
+
+    async def _attributes(self, value: SubscriptionGroup) -> Mapping[str, object]:
+        """Return the attributes that the group has now, on a broker of 5.x."""
+        if ATTRIBUTES not in value.extra:
+            return {}
+        group = (await self.listing()).get(self.names[0])
+        return {} if group is None else _named(group)
 
     def encode(self, value: SubscriptionGroup) -> Json:
         """Return Java's json."""
@@ -44,7 +56,22 @@ class GroupTarget(ListedTarget[SubscriptionGroup, Mapping[str, SubscriptionGroup
         return SubscriptionGroup.from_json(value, name=self.names[0])
 
     def same(self, left: SubscriptionGroup | None, right: SubscriptionGroup | None) -> bool:
-        """Compare the settings of 4.9; a broker of 5.x answers with more."""
+        """Compare what a line can set; a broker of 5.x answers with more."""
         if left is None or right is None:
             return left is right
-        return replace(left, extra={}) == replace(right, extra={})
+        if replace(left, extra={}) != replace(right, extra={}):
+            return False
+        return _later(left) == _later(right)
+
+
+def _named(group: SubscriptionGroup) -> Mapping[str, object]:
+    """Return the attributes of a group."""
+    attributes = group.extra.get(ATTRIBUTES)
+    return {str(k): v for k, v in attributes.items()} if isinstance(attributes, Mapping) else {}
+
+
+def _later(group: SubscriptionGroup) -> tuple[object, ...]:
+    """Return the settings that came with 5.x; a missing one has the default of a broker of 5.x."""
+    is_orderly = group.extra.get("consumeMessageOrderly") or False
+    policy = group.extra.get("groupRetryPolicy") or DEFAULT_POLICY
+    return is_orderly, policy, _named(group)

@@ -115,6 +115,9 @@ class JavaCommand(Command):
             else:
                 value = default_of(param) if implied is None else implied
                 made[param.name] = converted(param, value, ctx)
+        for flag in self.spelling.options:
+            if flag.wins and is_given(ctx, self._flags[flag.key].name):
+                made[flag.field] = ctx.params[self._flags[flag.key].name]
         return made
 
     def _preset(self, native: click.Parameter) -> object:
@@ -151,7 +154,8 @@ class JavaCommand(Command):
                 type=TextType(read=flag.parse) if flag.parse is not None else None,
             )
         # A flag that fills a global option may convert it differently, so it is kept beside that.
-        name = f"java_{native.name}" if native.name in NAMES else native.name
+        is_apart = native.name in NAMES or flag.wins
+        name = f"java_{flag.key if flag.wins else native.name}" if is_apart else native.name
         more: dict[str, Any] = {"help": native.help}
         if not (native.required or is_flag(native) or is_many(native)):
             more["default"] = default_of(native)

@@ -17,6 +17,7 @@ class JavaOption(NamedTuple):
         since_5: the tool of 4.9 does not have it, that of 5.x has. One that is ``-o`` there has
             only its long name here, because ``-o`` remains the output of commands of 4.9.
         refused: why the flag is refused, or its replacement; empty if it is accepted.
+        wins: it takes the place of another flag that fills the same parameter.
         means: what an accepted flag of 5.x without a field asks for, which ours does anyway.
     """
 
@@ -29,6 +30,7 @@ class JavaOption(NamedTuple):
     parse: Read | None = None
     since_5: bool = False
     refused: str = ""
+    wins: bool = False
     means: str = ""
 
     @property

@@ -10,15 +10,16 @@ from typing import Final
 
 from mqadmin.cli.java.later import LATER
 from mqadmin.cli.java.names import Branch, Java, JavaOption
-from mqadmin.cli.java.values import ids_of_semicolons, message_type_of, seconds_of_ms, utf_8
-from mqadmin.cli.positions import parse_force, parse_timestamp
+from mqadmin.cli.java.values import (
+    ids_of_semicolons,
+    index_of,
+    message_type_of,
+    seconds_of_ms,
+    utf_8,
+)
+from mqadmin.cli.positions import entry_of, parse_force, parse_timestamp
 from mqadmin.cli.tree import fold
 from mqadmin.cli.types import falsehood
-
-KEYS_ONLY: Final = "only the index of keys is read; `message print TOPIC --tag TAG` finds tags"
-NO_LIGHT_QUEUES: Final = "light queues (%LMQ%) are not read; leave it out for any other topic"
-GROUP_SETTINGS_OF_5: Final = "only the settings that 4.9 knows are changed; the others stay"
-EXACT: Final = "as `offset reset GROUP TOPIC --to N --queue BROKER:ID`, for an offset N"
 
 BROKER: Final = JavaOption("b", "brokerAddr", "broker")
 ONE_BROKER: Final = BROKER._replace(required=True)
@@ -259,7 +260,7 @@ JAVA: Final = (
     Java(
         "printMsg",
         "message print",
-        (TOPIC, *PRINTED, JavaOption("l", "lmqParentTopic", since_5=True, refused=NO_LIGHT_QUEUES)),
+        (TOPIC, *PRINTED, JavaOption("l", "lmqParentTopic", "parent", since_5=True)),
     ),
     Java(
         "printMsgByQueue",
@@ -334,8 +335,8 @@ JAVA: Final = (
             JavaOption("e", "endTimestamp", "to", since_5=True),
             JavaOption("m", "maxNum", "count", since_5=True),
             CLUSTER_OF_5,
-            JavaOption("p", "keyType", since_5=True, refused=KEYS_ONLY),
-            JavaOption("l", "lastKey", since_5=True, refused="--from starts further on"),
+            JavaOption("p", "keyType", "index", parse=index_of, since_5=True),
+            JavaOption("l", "lastKey", "last_key", since_5=True),
         ),
     ),
     Java(
@@ -403,7 +404,7 @@ JAVA: Final = (
             JavaOption("c", "cplus", "cpp", has_arg=False),
             JavaOption("b", "broker", "broker", since_5=True),
             JavaOption("q", "queue", "queue", since_5=True),
-            JavaOption("", "offset", since_5=True, refused=EXACT),
+            JavaOption("", "offset", "to", parse=entry_of, since_5=True, wins=True),
         ),
     ),
     Java(
@@ -521,9 +522,9 @@ JAVA: Final = (
             JavaOption("i", "brokerId", "broker_id"),
             JavaOption("w", "whichBrokerWhenConsumeSlowly", "which_broker_when_consume_slowly"),
             JavaOption("a", "notifyConsumerIdsChanged", "notify_consumer_ids_changed_enable"),
-            JavaOption("", "consumeMessageOrderly", since_5=True, refused=GROUP_SETTINGS_OF_5),
-            JavaOption("p", "groupRetryPolicy", since_5=True, refused=GROUP_SETTINGS_OF_5),
-            JavaOption("", "attributes", since_5=True, refused=GROUP_SETTINGS_OF_5),
+            JavaOption("", "consumeMessageOrderly", "consume_message_orderly", since_5=True),
+            JavaOption("p", "groupRetryPolicy", "group_retry_policy", since_5=True),
+            JavaOption("", "attributes", "attributes", since_5=True),
         ),
         preset=(("create", "true"),),
         any_of=SERVERS,

@@ -25,6 +25,14 @@ def message_type_of(text: str) -> object:
     return message_type
 
 
+def index_of(text: str) -> object:
+    """Read the kind of an index entry."""
+    kinds = {"": "keys", "K": "keys", "T": "tags", "keys": "keys", "tags": "tags"}
+    if text.strip() not in kinds:
+        raise ValueError(f"{text!r} is not K for keys or T for tags")
+    return kinds[text.strip()]
+
+
 def utf_8(text: str) -> object:
     """Read a charset, of which bodies are shown in one."""
     if text.strip().upper().replace("-", "") != "UTF8":

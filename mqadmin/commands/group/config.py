@@ -5,7 +5,7 @@ Request: GET_ALL_SUBSCRIPTIONGROUP_CONFIG on each master.
 
 import asyncio
 
-from mqadmin.changes.group_change import GroupSettings
+from mqadmin.changes.group_change import GroupSettings, later_settings
 from mqadmin.cli.declare import Call, Outcome, command
 from mqadmin.cli.decorators import group_argument
 from mqadmin.cluster.brokers import masters
@@ -35,6 +35,7 @@ async def group_config(call: Call, *, group: str) -> Outcome:
             cluster=node.cluster,
             broker=node.broker,
             address=node.address,
+            **later_settings(table.groups[group]),
         )
         for node, table in zip(nodes, tables, strict=True)
         if group in table.groups

@@ -22,6 +22,7 @@ from mqadmin.cli.decorators import Where, group_argument, on_masters
     examples=(
         ("mqadmin group update billing --retry-max 3", "everything else as it was"),
         ("mqadmin group update billing --consume false", "stop it; `undo` lets it continue"),
+        ("mqadmin group update billing --attributes +priority.factor=50", "on brokers of 5.x"),
     ),
     rows=GroupChange,
     columns=COLUMNS,

@@ -19,7 +19,7 @@ from mqadmin.cli.decorators import (
     with_key,
 )
 from mqadmin.cli.times import OpenTimeSpan
-from mqadmin.cli.types import INTEGER, QUEUE, Integer
+from mqadmin.cli.types import INTEGER, QUEUE, TOPIC, Integer
 from mqadmin.messages.browse import MessageQuery, browse
 from mqadmin.messages.filter import RecordFilter, body_conditions
 from mqadmin.messages.json_condition import JsonCondition
@@ -34,6 +34,7 @@ from mqadmin.messages.pulls import pulls
         ("mqadmin message print orders broker-a:3 --start 17 -c 10", "ten of one queue"),
         ("mqadmin message print orders -p region=eu -o jsonl", "by a property, for a program"),
         ("mqadmin message print orders --json 'order.items[0].id=17'", "by a field of the body"),
+        ("mqadmin message print %LMQ%users --parent orders", "a light queue (brokers of 5.x)"),
         ("mqadmin message print orders --grep '\"total\": 0' --scan 10000", "by text in the body"),
     ),
     rows=MessageRow,
@@ -56,6 +57,12 @@ from mqadmin.messages.pulls import pulls
     help="stop when the bodies total this many bytes",
 )
 @click.option("--scan", type=Integer(min=1), help="read at most this many messages of each queue")
+@click.option(
+    "--parent",
+    type=TOPIC,
+    metavar="TOPIC",
+    help="the topic whose brokers have the light queue (brokers of 5.x)",
+)
 @click.option("--count-tags", is_flag=True, help="count the messages of each tag at the end")
 @no_bodies_option
 async def print_messages(
@@ -74,6 +81,7 @@ async def print_messages(
     limit: int | None,
     bytes_: int | None,
     scan: int | None,
+    parent: str | None,
     count_tags: bool,
     no_body: bool,
 ) -> Outcome:
@@ -103,6 +111,7 @@ async def print_messages(
         limit=limit,
         bytes_max=bytes_,
         scan=scan,
+        parent=parent,
         no_body=no_body,
         count_tags=count_tags,
     )

@@ -7,6 +7,8 @@ time               those of ``message print``
 ``message query id`` has a module of its own, because it does not need these imports.
 """
 
+from typing import Final
+
 import click
 
 from mqadmin.cli.declare import Call, Needs, Outcome, argument, command, one
@@ -23,7 +25,7 @@ from mqadmin.cli.decorators import (
     topic_argument,
 )
 from mqadmin.cli.times import TimeSpan
-from mqadmin.cli.types import INTEGER, QUEUE, Integer
+from mqadmin.cli.types import INTEGER, QUEUE, Choice, Integer
 from mqadmin.cluster.brokers import choose_queue, queue_number
 from mqadmin.cluster.partial_answers import Answers
 from mqadmin.errors import ItemNotFound, Usage
@@ -36,6 +38,7 @@ from mqadmin.output.times import When
 from mqclient.consumer.pull_consumer import PullConsumer
 from storefmt.names import TOOLS_GROUP
 
+INDEXES: Final = ("keys", "tags")
 asked_cluster = of_cluster(help="ask the brokers of this cluster, not those of the topic's route")
 """A cluster's name is also a topic on all its brokers, so it stands for their route, as in Java."""
 
@@ -45,6 +48,7 @@ asked_cluster = of_cluster(help="ask the brokers of this cluster, not those of t
     examples=(
         ("mqadmin message query key orders o-17", "all messages with this key"),
         ("mqadmin message query key orders o-17 --from -1h", "only the last hour"),
+        ("mqadmin message query key orders paid --index tags", "by tag, from brokers of 5.x"),
         ("mqadmin message query key orders o-17 --store DIR", "from a store directory"),
     ),
     rows=MessageRow,
@@ -56,6 +60,17 @@ asked_cluster = of_cluster(help="ask the brokers of this cluster, not those of t
 @stored_at_any_time
 @click.option("--count", "-c", type=INTEGER, default=64, help="largest number of messages")
 @asked_cluster
+@click.option(
+    "--index",
+    type=Choice([*INDEXES]),
+    default="keys",
+    help="look KEY up in the index of keys, or of tags (brokers of 5.x)",
+)
+@click.option(
+    "--last-key",
+    metavar="ENTRY",
+    help="continue behind this entry of an index in RocksDB (brokers of 5.x)",
+)
 @no_bodies_option
 async def query_key(
     call: Call,
@@ -65,6 +80,8 @@ async def query_key(
     stored: TimeSpan,
     count: int,
     cluster: str | None,
+    index: str,
+    last_key: str | None,
     no_body: bool,
 ) -> Outcome:
     """Return one row for each message, oldest first.
@@ -72,7 +89,14 @@ async def query_key(
     Raises:
         ItemNotFound: no message has the key.
         NoRoute: the topic does not exist.
+        Usage: only a broker has the index, or goes on in it.
     """
+    by_tag = index == "tags"
+    if call.is_offline and (by_tag or last_key is not None):
+        raise Usage(
+            "--index tags and --last-key ask brokers",
+            hint=f"`message print {topic} --tag {key} --store DIR` finds tags in a directory",
+        )
     begin_ms, end_ms = stored.ms(call.now_ms())
     if call.is_offline:
         from mqadmin.store_access.stored_rows import refuse_cluster, stored_by_key
@@ -95,12 +119,14 @@ async def query_key(
         count_max=count,
         begin_ms=begin_ms,
         end_ms=end_ms,
+        by_tag=by_tag,
+        last_key=last_key,
         route_of=cluster,
         on_silent=answers.miss,
     )
     if not messages and not answers.exit_code():
         raise ItemNotFound(
-            f"no message with key {key!r} in topic {topic}",
+            f"no message with {index.removesuffix('s')} {key!r} in topic {topic}",
             hint=await waiting_hint(admin, topic, key)
             or "check the key, and the time span if one is given",
         )

@@ -5,14 +5,16 @@
                         ``mqadmin.changes.online_move`` then checks whether they did
 
 A member that is online would overwrite a stored offset with its own within seconds, so it has to
-be asked to move, and that request can only name a time.
+be asked to move. To a broker of 4.9 that request can only name a time; one of 5.x, where
+``useServerSideResetOffset`` is true, also sends one queue to one offset.
 
-Requests: GET_ROUTEINFO_BY_TOPIC, GET_CONSUMER_LIST_BY_GROUP, GET_ALL_CONSUMER_OFFSET,
-GET_MIN_OFFSET, GET_MAX_OFFSET, SEARCH_OFFSET_BY_TIMESTAMP, QUERY_CONSUMER_OFFSET to read
-back, and the two above.
+Requests: GET_ROUTEINFO_BY_TOPIC, GET_CONSUMER_LIST_BY_GROUP, GET_BROKER_CONFIG where members are
+online and no time is named, GET_ALL_CONSUMER_OFFSET, GET_MIN_OFFSET, GET_MAX_OFFSET,
+SEARCH_OFFSET_BY_TIMESTAMP, QUERY_CONSUMER_OFFSET to read back, and the two above.
 """
 
 import asyncio
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -92,17 +94,22 @@ class TopicPlan:
     Attributes:
         nodes: the masters that are asked, each with a part of the topic.
         is_online: whether a member of the group is connected to one of them.
+        is_exact: whether members are sent to the offset of each move, not to a time.
     """
 
     topic: str
     nodes: list[ServerNode]
     moves: list[OffsetMove]
     is_online: bool
+    is_exact: bool
 
 
 async def move_group(call: Call, reset: Reset, *, title: str) -> Outcome:
     """Move a group, as ``offset reset`` and ``offset skip`` do: all topics, or nothing."""
     check_group_name(reset.group)
+    if call.spelled not in NATIVE_NAMES and reset.to.mark is PositionKind.ENTRY and not reset.queue:
+        # Java's tool passes over the offset, and resets every queue to the time.
+        raise Usage("--offset is the offset of one queue", hint="name it with -b and -q")
     reset, instant = _at_instant(call, reset)
     admin = await call.admin()
     answers = Answers(call)
@@ -155,6 +162,11 @@ async def _plan(
         NoRoute, ItemNotFound: the topic or queue does not exist.
     """
     route = await admin.topic_route(topic)
+    if routes.logical_queues(topic, route):
+        raise ServerRefused(
+            f"topic {topic} is static, and offsets in logical queues are not moved from here",
+            hint="`topic static show` shows its queues; a consumer of mqclient or Java can seek",
+        )
     nodes, queues = _chosen_queues(reset, topic, route)
     members_by_node = await ask_each(
         nodes,
@@ -165,13 +177,14 @@ async def _plan(
     if call.dry_run:
         queues = [queue for queue in queues if queue.broker_name in masters]
     is_online = any(ids for _, ids in members_by_node)
-    if is_online and (reset.queue or not reset.to.is_time_like):
+    is_exact = is_online and bool(reset.queue or not reset.to.is_time_like)
+    if is_exact and not await _reset_by_queue(admin, masters.values()):
         raise ServerRefused(
-            f"group {reset.group} has members online, which a broker can only move to a time, in "
-            "all queues",
+            f"group {reset.group} has members online, which a broker of 4.9 can only move to a "
+            "time, in all queues",
             hint="stop them, or pass --to earliest, latest or a time",
         )
-    if is_online:
+    if is_online and not is_exact:
         await check_members_follow(admin, reset.group, [node for node, _ in members_by_node])
     stored = await known_offsets(admin, reset.group, topic, masters)
     moves = await asyncio.gather(
@@ -187,7 +200,13 @@ async def _plan(
             for queue in queues
         )
     )
-    return TopicPlan(topic, nodes, list(moves), is_online)
+    return TopicPlan(topic, nodes, list(moves), is_online, is_exact)
+
+
+async def _reset_by_queue(admin: "Admin", addresses: Iterable[str]) -> bool:
+    """Return whether these brokers send one queue to one offset, as those of 5.x do."""
+    configs = await asyncio.gather(*(admin.broker_config(address) for address in addresses))
+    return all(config.get("useServerSideResetOffset") == "true" for config in configs)
 
 
 def _chosen_queues(
@@ -231,7 +250,9 @@ async def _send_online(
     return await send_members(
         call,
         admin,
-        _send_to(call, reset, plan.topic),
+        SendTo(reset.group, plan.topic, 0, is_exact=True)
+        if plan.is_exact
+        else _send_to(call, reset, plan.topic),
         plan.moves,
         nodes=plan.nodes,
         # Java's tool ends as soon as the request is sent, and so do its command names here.

@@ -23,8 +23,9 @@ from mqadmin.commands.offset._shared import Reset, move_group, within_option
         ("mqadmin offset reset billing orders --to -1h --broker broker-a", "on one broker"),
         ("mqadmin offset reset billing orders bills --to -1h -y", "two topics at once"),
     ),
-    details="While members are online, only earliest, latest or a time is possible. The broker "
-    "then asks the members to move, and the command checks each queue: the exit code is 5 if "
+    details="While members are online, a broker of 4.9 moves them only to earliest, latest or a "
+    "time, in all queues; one of 5.x also moves single queues, and to any offset. The broker then "
+    "asks the members to move, and the command checks each queue: the exit code is 5 if "
     "some queues did not move, and 1 if none did. `undo` treats several topics as one change. A "
     "time without a date is today's, in the time zone of this machine; a time in the future is "
     "refused.",

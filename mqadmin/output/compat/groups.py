@@ -3,7 +3,7 @@
 Source: tools/command/consumer/*.java, connection/*.java, stats/StatsAllSubCommand.java (4.9.7).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from typing import Final
 
@@ -16,6 +16,7 @@ from mqadmin.output.compat.java_text import (
     Record,
     cut,
     java_string,
+    mapping,
     number,
     object_text,
     parts,
@@ -34,6 +35,15 @@ SETTINGS: Final = {"groupName": "group"} | {
     for spot in fields(SubscriptionGroup)
     if spot.name not in {"group_name", "extra"}
 }
+OF_5: Final = frozenset({"consumeMessageOrderly", "p", "attributes"})
+"""Flags of ``updateSubGroup`` that came with 5.x."""
+IN_5: Final = (
+    *("groupName", "consumeEnable", "consumeFromMinEnable", "consumeBroadcastEnable"),
+    *("consumeMessageOrderly", "retryQueueNums", "retryMaxTimes", "groupRetryPolicy"),
+    *("brokerId", "whichBrokerWhenConsumeSlowly", "notifyConsumerIdsChangedEnable"),
+    *("groupSysFlag", "consumeTimeoutMinute", "subscriptionDataSet", "attributes"),
+)
+"""The settings in the order in which the tool of 5.x prints them."""
 PUSHED: Final = "CONSUME_PASSIVELY"
 OVERVIEW: Final = "%-64s  %-6s  %-24s %-5s  %-14s  %-7s  %s\n"
 SUBSCRIPTION: Final = "%-20s %s\n"
@@ -127,15 +137,42 @@ def settings(records: Iterable[Record]) -> Iterator[str]:
             yield SETTING % (name, java_string(record[ours]))
 
 
-def update(records: Iterable[Record]) -> Iterator[str]:
-    """Print ``updateSubGroup``."""
+def update(records: Iterable[Record], line: Line) -> Iterator[str]:
+    """Print ``updateSubGroup``; its flags of 5.x have the layout of 5.x."""
     last: Record | None = None
     changed = [record for record in records if record["result"] in DONE]
     for last in hash_order(changed, lambda record: string_hash(str(record["address"]))):
         yield f"create subscription group to {last['address']} success.\n"
-    if last is not None:
+    if last is not None and OF_5 & line.flags.keys():
+        yield _settings_of_5(last, line)
+    elif last is not None:
         settings = {name: last[ours] for name, ours in SETTINGS.items()}
         yield object_text("SubscriptionGroupConfig", settings)
+
+
+def _settings_of_5(record: Record, line: Line) -> str:
+    """Return the settings that Java's tool of 5.x sent, as it prints them."""
+    policy = record["group_retry_policy"] if "p" in line.flags else None
+    shown = {name: java_string(record[ours]) for name, ours in SETTINGS.items()}
+    shown["consumeMessageOrderly"] = java_string(bool(record["consume_message_orderly"]))
+    shown["groupRetryPolicy"] = _policy_text(mapping(policy or {"type": "CUSTOMIZED"}))
+    shown |= {"groupSysFlag": "0", "consumeTimeoutMinute": "15", "subscriptionDataSet": "null"}
+    # Java's tool prints the changes, not what the group has then.
+    shown["attributes"] = map_text(mapping(line.values["attributes"]))
+    return f"SubscriptionGroupConfig{{{', '.join(f'{name}={shown[name]}' for name in IN_5)}}}"
+
+
+def _policy_text(policy: Mapping[str, object]) -> str:
+    shown = {"type": str(policy["type"])}
+    for name in ("exponentialRetryPolicy", "customizedRetryPolicy"):
+        value = policy.get(name)
+        shown[name] = f"{name[0].upper()}{name[1:]}{map_text(mapping(value))}" if value else "null"
+    return f"GroupRetryPolicy{map_text(shown)}"
+
+
+def map_text(values: Mapping[str, object]) -> str:
+    """Return a map as Java prints it."""
+    return f"{{{', '.join(f'{name}={value}' for name, value in values.items())}}}"
 
 
 def delete(records: Iterable[Record], line: Line) -> Iterator[str]:

@@ -43,6 +43,8 @@ from mqadmin.output.compat.java_text import (
     time_text,
 )
 
+HOUR_MS: Final = 3_600_000
+
 
 def layout_of(command: str, line: Line, *, variant: str = "") -> Layout:
     """Return the layout of a command; ``variant`` is that of the outcome, if any.
@@ -75,12 +77,25 @@ def _topic_status(records: Iterable[Record]) -> Iterator[str]:
         )
 
 
-def _by_key(records: Iterable[Record]) -> Iterator[str]:
-    form = "%-50s %4s %40s\n"
-    yield form % ("#Message ID", "#QID", "#Offset")
+def _by_key(records: Iterable[Record], line: Line) -> Iterator[str]:
+    """Print ``queryMsgByKey``; its flags of 5.x have the layout of 5.x."""
+    form = "%-50s %4s %40s"
+    kind = line.flags.get("p")
+    is_of_5 = kind is not None or "l" in line.flags
+    heads = ("#Message ID", "#QID", "#Offset")
+    yield f"{form % heads} {'#IndexKey':<200}\n" if is_of_5 else f"{form % heads}\n"
     for record in records:
         shown = record["unique_key"] or record["msg_id"]
-        yield form % (shown, record["queue_id"], record["queue_offset"])
+        place = form % (shown, record["queue_id"], record["queue_offset"])
+        yield f"{place} {_entry(record, kind, line):<200}\n" if kind else f"{place}\n"
+
+
+def _entry(record: Record, kind: str, line: Line) -> str:
+    """Return the entry of a message in an index of 5.x, for the next ``-l``."""
+    store_ms = number(record["store_ms"])
+    found = (line.values["topic"], kind.strip(), line.values["key"], record["unique_key"])
+    parts = (store_ms - store_ms % HOUR_MS, *found, record["log_offset"])
+    return "@".join(map(str, parts))
 
 
 def _status(records: Iterable[Record], line: Line) -> Iterator[str]:
@@ -144,7 +159,6 @@ _EXPORTED: Final = each("export {path} success")
 LAYOUTS: Final[dict[str, Layout]] = {
     "topic clusters": each("{cluster}\n"),
     "topic status": _topic_status,
-    "message query key": _by_key,
     "message send": _sent,
     "namesrv config get": _namesrv_settings,
     "broker config set": each_done("update broker config success, {address}\n"),
@@ -193,7 +207,6 @@ LAYOUTS: Final[dict[str, Layout]] = {
     "group config": groups.settings,
     "group show": groups.connection,
     "group tps": groups.stats,
-    "group update": groups.update,
     "offset skip": offsets.skip,
     "startMonitoring": brokers.nothing,
     "message bench": messages.sends,
@@ -237,8 +250,10 @@ LINE_LAYOUTS: Final[dict[str, LineLayout]] = {
     "group delete": groups.delete,
     "group lag": groups.progress,
     "group running": running.members,
+    "group update": groups.update,
     "ha status": controllers.ha_status,
     "message print": printed.queues,
+    "message query key": _by_key,
     "namesrv config set": brokers.namesrv_setting,
     "offset clone": offsets.clone,
     "offset reset": offsets.reset,

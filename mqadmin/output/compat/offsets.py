@@ -22,6 +22,9 @@ OFFLINE: Final = "%-20s  %-20s  %-20s  %-20s  %-20s  %-20s\n"
 def reset(records: Iterable[Record], line: Line) -> Iterator[str]:
     """Print ``resetOffsetByTime``."""
     moved = _in_order(records)
+    if {"b", "q"} <= line.flags.keys():
+        yield from _reset_queue(moved, line)
+        return
     text = line.flags.get("s", str(line.values["to"])).strip()
     at_ms = -1 if text in {NOW, "-1", "latest"} else parse_time(text, now_ms=0)
     group = "group" if _were_told(moved) else "consumerGroup"
@@ -32,6 +35,20 @@ def reset(records: Iterable[Record], line: Line) -> Iterator[str]:
         f"timestamp(string)[{text}], timestamp(long)[{at_ms}]\n"
     )
     yield from _moved(moved)
+
+
+def _reset_queue(moved: list[Record], line: Line) -> Iterator[str]:
+    """Print ``resetOffsetByTime -b -q``, which came with 5.x."""
+    text = line.flags["s"].strip()
+    at_ms = 0 if text == NOW else parse_time(text, now_ms=0)
+    yield (
+        f"start reset consumer offset by specified, group[{line.values['group']}], "
+        f"topic[{_topics(line)}], queueId[{_queues(line)}], "
+        f"broker[{line.flags['b'].strip()}], timestamp(string)[{text}], "
+        f"timestamp(long)[{at_ms}]\n"
+    )
+    for record in moved:
+        yield f"reset consumer offset to {record['new_offset']}\n"
 
 
 def skip(records: Iterable[Record]) -> Iterator[str]:
@@ -52,6 +69,11 @@ def clone(records: Iterable[Record], line: Line) -> Iterator[str]:
 def _topics(line: Line) -> str:
     topics = line.values["topic"]
     return ",".join(topics) if isinstance(topics, tuple) else str(topics)
+
+
+def _queues(line: Line) -> str:
+    queues = line.values["queue"]
+    return ",".join(queues) if isinstance(queues, tuple) else str(queues)
 
 
 def _in_order(records: Iterable[Record]) -> list[Record]:
