@@ -22,8 +22,6 @@ from storefmt.formats.msgid import parse_offset_id
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-UNIQUE_KEY_QUERY: Final = "_UNIQUE_KEY_QUERY"
-"""The field of QUERY_MESSAGE that says that the key is a unique key."""
 INDEX_TYPE: Final = "indexType"
 TAG_INDEX: Final = "T"
 LAST_KEY: Final = "lastKey"
@@ -123,9 +121,9 @@ class MessageCalls(AdminCalls):
         header = headers.QueryMessage(
             topic=topic, key=key, max_num=count_max, begin_timestamp=begin_ms, end_timestamp=end_ms
         )
-        # A broker of 5.x checks a signature with the mark, one of 4.9 without it.
-        more = {UNIQUE_KEY_QUERY: "true"} if unique else {}
-        more |= {INDEX_TYPE: TAG_INDEX} if by_tag else {}
+        # Java marks a query by unique key with _UNIQUE_KEY_QUERY, which only replaces max_num. No
+        # signature satisfies both 5.x, which checks it with the mark, and 4.9, without it.
+        more = {INDEX_TYPE: TAG_INDEX} if by_tag else {}
         more |= {LAST_KEY: last_key} if last_key else {}
         messages: list[MessageExt] = []
         silent: list[ClientError] = []

@@ -369,3 +369,15 @@ def test_a_context_signs_in_and_a_refusal_says_what_to_do(
     ours.text("acl", "list", exit_code=1)
     assert "it has ACL 2.0" in ours.err
     ours("user", "delete", "erin", "-y")
+
+
+def test_signed_queries_by_key_and_by_unique_key_are_answered(ours: OurMqadmin) -> None:
+    """A broker of 5.x checks signatures with Java's mark of unique keys, one of 4.9 without it."""
+    ours("topic", "create", "asked", "-q", "1")
+    sent = ours("message", "send", "asked", "x", "--key", "k-1")[0]
+
+    by_key = ours("message", "query", "key", "asked", "k-1")
+    by_unique_key = ours("message", "query", "unique-key", "asked", sent["unique_key"])
+
+    assert [row["body"] for row in by_key + by_unique_key] == ["x", "x"]
+    ours("topic", "delete", "asked", "-y")
