@@ -17,7 +17,7 @@ from typing import Final
 from mqserver.broker.config import BrokerConfig
 from mqserver.controller.controller_config import ControllerConfig
 from mqserver.namesrv.namesrv_config import NamesrvConfig
-from mqserver.runtime.javakeys import BROKER_KEYS, CONTROLLER_KEYS, NAMESRV_KEYS
+from mqserver.runtime.javakeys import BROKER_KEYS, CONTROLLER_KEYS, NAMESRV_KEYS, USER_KEYS
 from mqserver.runtime.typed_config import keys_of
 from mqserver.store.store_config import StoreConfig
 from tests.facts import FACTS
@@ -128,7 +128,7 @@ def settings(printed: str) -> str:
         lines += ["", f"## {part}", "", f"In RocketMQ: {source}.", ""]
         lines += ["| key | Java | ours | meaning |", "| --- | --- | --- | --- |"]
         lines += rows(part, config, java[part])
-    unused = sorted((BROKER_KEYS | NAMESRV_KEYS | CONTROLLER_KEYS) - used)
+    unused = sorted((BROKER_KEYS | USER_KEYS | NAMESRV_KEYS | CONTROLLER_KEYS) - used)
     lines += ["", "## Accepted without effect", ""]
     lines += [
         "RocketMQ has these settings, and they change nothing here. The log names those that are",

@@ -23,7 +23,7 @@ from typing import Final
 
 from mqserver.runtime.access.admin_gate import address_list
 from mqserver.runtime.access.hostaddress import is_any_address, join_address, local_ip
-from mqserver.runtime.javakeys import BROKER_KEYS
+from mqserver.runtime.javakeys import BROKER_KEYS, USER_KEYS
 from mqserver.runtime.program.limits import IN_FLIGHT_SIZE_MIN, in_flight_size
 from mqserver.runtime.tls import Tls, split_tls, tls_settings
 from mqserver.runtime.typed_config import (
@@ -417,7 +417,7 @@ def broker_config(values: Iterable[Value]) -> BrokerConfig:
     """
     keys = keys_of(BrokerConfig).keys() | keys_of(StoreConfig).keys()
     plain, tls = split_tls(values)
-    settings = RawSettings(plain, known=keys, java_keys=BROKER_KEYS)
+    settings = RawSettings(plain, known=keys, java_keys=BROKER_KEYS | USER_KEYS)
     config = settings.build(BrokerConfig, tls=tls_settings(tls))
     config.store = settings.build(StoreConfig, store_path_root_dir=default_store_path())
     # A broker that binds one interface can usually be reached only there.

@@ -6,7 +6,8 @@ Such an unused key is listed with Java's default, so that tools get every key.
 
 Source: the setters of common/BrokerConfig.java, store/config/MessageStoreConfig.java,
 remoting/netty/NettyServerConfig.java, remoting/netty/NettyClientConfig.java and
-common/namesrv/NamesrvConfig.java (4.9.7), common/ControllerConfig.java (5.4.0);
+common/namesrv/NamesrvConfig.java (4.9.7), common/ControllerConfig.java,
+auth/config/AuthConfig.java (5.4.0);
 ``enableBatchPush`` is the setter of isEnableBatchPush.
 """
 
@@ -86,6 +87,14 @@ def _defaults(table: str) -> dict[str, str]:
 
 BROKER_KEYS: Final = _keys(_BROKER)
 """Keys of a broker.conf: a single flat set of keys from four Java classes."""
+
+USER_KEYS: Final = frozenset({
+    "aclCacheExpiredSecond", "aclCacheMaxNum", "aclCacheRefreshSecond",
+    "statefulAuthenticationCacheExpiredSecond", "statefulAuthenticationCacheMaxNum",
+    "statefulAuthorizationCacheExpiredSecond", "statefulAuthorizationCacheMaxNum",
+    "userCacheExpiredSecond", "userCacheMaxNum", "userCacheRefreshSecond",
+})  # fmt: skip
+"""Keys of ACL 2.0 in a broker.conf of 5.x that only Java uses: its caches of users and rules."""
 
 _NAMESRV = """
     clusterTest=false configStorePath kvConfigPath listenPort orderMessageEnable

@@ -138,9 +138,9 @@ def test_no_key_is_claimed_by_broker_and_store() -> None:
 
 def test_a_key_only_java_uses_is_a_warning(caplog) -> None:
     with caplog.at_level(logging.WARNING):
-        config(sendMessageThreadPoolNums="16", serverWorkerThreads="8")
+        config(sendMessageThreadPoolNums="16", serverWorkerThreads="8", userCacheMaxNum="1000")
 
-    assert "sendMessageThreadPoolNums, serverWorkerThreads" in caplog.text
+    assert "sendMessageThreadPoolNums, serverWorkerThreads, userCacheMaxNum" in caplog.text
 
 
 @pytest.mark.parametrize(
