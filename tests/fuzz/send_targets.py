@@ -77,12 +77,14 @@ def take(data: bytes, *, is_signed: bool) -> Taken | None:
     }  # fmt: skip
     ends = dict.fromkeys(range(QUEUES), 0)
 
-    def give(queue_id: int, count: int) -> int:
+    def assign_offsets(queue_id: int, count: int) -> int:
         ends[queue_id] += count
         return ends[queue_id] - count
 
     table = SimpleNamespace(
-        queues={}, handle=lambda topic, queue_id: queue_id, columns=SimpleNamespace(give=give)
+        queues={},
+        handle=lambda topic, queue_id: queue_id,
+        columns=SimpleNamespace(assign_offsets=assign_offsets),
     )
     log = SimpleNamespace(end=0, file_end=1 << 30, parts=found.parts)
     recoder = Recoder("c")

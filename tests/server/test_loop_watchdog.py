@@ -291,6 +291,11 @@ PROPERTIES: Final = "\2".join(f"{i:x}\1{i}" for i in range(3_000))
 LOCKS: Final = told(clientId="c1", consumerGroup=GROUP, mqSet=queues(18_000))
 TOO_MANY_LOCKS: Final = told(clientId="c1", consumerGroup=GROUP, mqSet=queues(100_000))
 ON_WIDE: Final = Ask({"topic": WIDE})
+LARGE_USER: Final = Ask({"username": "u"}, text({"username": "u", "unknown": ["x"] * 100_000}))
+RULES: Final = [{"resource": f"Topic:t{i}", "actions": ["Pub"]} for i in range(9_000)]
+MANY_RULES: Final = Ask(
+    {"subject": "User:u"}, text({"subject": "User:u", "policies": [{"entries": RULES}]})
+)
 SEND: Final = Ask({"properties": PROPERTIES, "sysFlag": "0"}, BIG_BODY)
 SEND_V2: Final = Ask(
     {
@@ -437,6 +442,16 @@ BROKER: Final[dict[int, Input | tuple[Input, ...]]] = {
     LaterCode.GET_TIMER_METRICS: Ask(),
     LaterCode.GET_TOPIC_CONFIG: Ask(),
     LaterCode.GET_SUBSCRIPTIONGROUP_CONFIG: Ask({"group": GROUP}),
+    LaterCode.AUTH_CREATE_USER: LARGE_USER,
+    LaterCode.AUTH_UPDATE_USER: LARGE_USER,
+    LaterCode.AUTH_DELETE_USER: Ask({"username": "u"}),
+    LaterCode.AUTH_GET_USER: Ask({"username": "u"}),
+    LaterCode.AUTH_LIST_USER: Ask(),
+    LaterCode.AUTH_CREATE_ACL: MANY_RULES,
+    LaterCode.AUTH_UPDATE_ACL: MANY_RULES,
+    LaterCode.AUTH_DELETE_ACL: Ask({"subject": "User:u"}),
+    LaterCode.AUTH_GET_ACL: Ask({"subject": "User:u"}),
+    LaterCode.AUTH_LIST_ACL: Ask(),
 }
 NAMESRV: Final[dict[int, Input | tuple[Input, ...]]] = {
     R.REGISTER_BROKER: lambda salt: Ask(body=registration(salt)),
