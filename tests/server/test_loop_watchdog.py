@@ -27,6 +27,7 @@ from typing import Final, TypeVar
 import pytest
 
 from mqserver.broker import handlers
+from mqserver.broker.acl.user_access import UserAccess
 from mqserver.broker.app import BrokerApp
 from mqserver.broker.clients.members import ConsumerGroup, GroupMember
 from mqserver.broker.filters.sql import OPERANDS_MAX
@@ -40,6 +41,7 @@ from mqserver.namesrv.namesrv_config import NamesrvConfig
 from mqserver.runtime.clock import SystemClock
 from mqserver.runtime.program.event_loop import ServerLoop
 from mqserver.runtime.registry import collect
+from remoting.bodies import AclInfo, PolicyEntryInfo, PolicyInfo, UserInfo
 from remoting.codes import ExtensionCode, LaterCode, RequestCode
 from remoting.command import Command
 from remoting.frame import FRAME_SIZE_MAX, FrameReader, decode_frame, encode_frame
@@ -59,6 +61,7 @@ CALIBRATION_COUNT: Final = 300_000
 TOPIC_COUNT: Final = 5_000
 QUEUE_COUNT: Final = 8_192
 MEMBER_COUNT: Final = 5_000
+USER_COUNT: Final = 5_000
 LARGE_COUNT: Final = 32
 """Messages of 4 MiB with one key."""
 CHAIN_COUNT: Final = 200_000
@@ -292,10 +295,17 @@ LOCKS: Final = told(clientId="c1", consumerGroup=GROUP, mqSet=queues(18_000))
 TOO_MANY_LOCKS: Final = told(clientId="c1", consumerGroup=GROUP, mqSet=queues(100_000))
 ON_WIDE: Final = Ask({"topic": WIDE})
 LARGE_USER: Final = Ask({"username": "u"}, text({"username": "u", "unknown": ["x"] * 100_000}))
-RULES: Final = [{"resource": f"Topic:t{i}", "actions": ["Pub"]} for i in range(9_000)]
-MANY_RULES: Final = Ask(
-    {"subject": "User:u"}, text({"subject": "User:u", "policies": [{"entries": RULES}]})
-)
+
+
+def rules(count: int) -> Ask:
+    entries = [
+        {"resource": f"Topic:t{i}", "actions": ["Pub"], "decision": "Allow"} for i in range(count)
+    ]
+    acl = {"subject": "User:u", "policies": [{"policyType": "Custom", "entries": entries}]}
+    return Ask({"subject": "User:u"}, text(acl))
+
+
+MANY_RULES: Final = rules(9_000)
 SEND: Final = Ask({"properties": PROPERTIES, "sysFlag": "0"}, BIG_BODY)
 SEND_V2: Final = Ask(
     {
@@ -442,16 +452,18 @@ BROKER: Final[dict[int, Input | tuple[Input, ...]]] = {
     LaterCode.GET_TIMER_METRICS: Ask(),
     LaterCode.GET_TOPIC_CONFIG: Ask(),
     LaterCode.GET_SUBSCRIPTIONGROUP_CONFIG: Ask({"group": GROUP}),
+}
+USERS: Final[dict[int, Input | tuple[Input, ...]]] = {
     LaterCode.AUTH_CREATE_USER: LARGE_USER,
     LaterCode.AUTH_UPDATE_USER: LARGE_USER,
-    LaterCode.AUTH_DELETE_USER: Ask({"username": "u"}),
     LaterCode.AUTH_GET_USER: Ask({"username": "u"}),
     LaterCode.AUTH_LIST_USER: Ask(),
     LaterCode.AUTH_CREATE_ACL: MANY_RULES,
     LaterCode.AUTH_UPDATE_ACL: MANY_RULES,
-    LaterCode.AUTH_DELETE_ACL: Ask({"subject": "User:u"}),
     LaterCode.AUTH_GET_ACL: Ask({"subject": "User:u"}),
     LaterCode.AUTH_LIST_ACL: Ask(),
+    LaterCode.AUTH_DELETE_ACL: Ask({"subject": "User:u"}),
+    LaterCode.AUTH_DELETE_USER: Ask({"username": "u"}),
 }
 NAMESRV: Final[dict[int, Input | tuple[Input, ...]]] = {
     R.REGISTER_BROKER: lambda salt: Ask(body=registration(salt)),
@@ -500,6 +512,19 @@ def fill(app: BrokerApp) -> None:
     index._put_rows([(same_slot, 0, 1)] * CHAIN_COUNT, now_ms=1)
 
 
+def fill_users(access: object) -> None:
+    """Fill a broker with very many users, and one of them with very many rules."""
+    assert isinstance(access, UserAccess)
+    for number in range(USER_COUNT):
+        access.users.create_user(UserInfo(username=f"u{number}", password="secret"))
+    access.users.create_user(UserInfo(username="u", password="secret"))
+    entries = [
+        PolicyEntryInfo(resource=f"Topic:t{number}", actions=["Pub"], decision="Allow")
+        for number in range(USER_COUNT)
+    ]
+    access.users.create_acl("User:u", AclInfo(policies=[PolicyInfo(entries=entries)]))
+
+
 def holding(server: Server, table: Mapping[int, Input | tuple[Input, ...]]) -> dict[str, float]:
     """Return what holds the loop, in units of 20 ms; print all loads, the worst first."""
     found = {}
@@ -513,7 +538,7 @@ def holding(server: Server, table: Mapping[int, Input | tuple[Input, ...]]) -> d
 
 
 def test_every_request_code_is_timed() -> None:
-    assert BROKER.keys() == collect(handlers).codes()
+    assert BROKER.keys() | USERS.keys() == collect(handlers).codes()
     assert NAMESRV.keys() == collect(namesrv_handlers).codes()
 
 
@@ -541,6 +566,24 @@ def test_no_request_holds_the_loop_of_a_broker(
         server.wait(app.stop())
     assert held == {}
     assert written == set()
+
+
+def test_no_request_about_users_holds_the_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(monkeypatch) as server:
+        codes = {str(int(code)) for code in USERS}
+        config = broker_settings(
+            tmp_path, authentication_enabled=True, authentication_whitelist=",".join(codes)
+        )
+        app = BrokerApp(config, SystemClock())
+        server.connect(server.wait(app.start()))
+        server.run(lambda: fill_users(app.broker.access))
+
+        held = holding(server, USERS)
+
+        server.wait(app.stop())
+    assert held == {}
 
 
 def test_no_request_holds_the_loop_of_a_name_server(

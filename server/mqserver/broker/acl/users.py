@@ -142,17 +142,25 @@ class Users:
         return self.acls.get(key)
 
     def create_acl(self, subject: str | None, acl: AclInfo) -> None:
-        """Add rules to those of a subject; those for the same resource are replaced.
+        """Check rules, and add them to those of a subject.
 
         Raises:
             UserRefused: there is no such user, or a rule is not complete.
         """
-        key = _subject(acl.subject or subject)
-        policies = [_checked_policy(policy) for policy in acl.policies or () if policy.entries]
-        if not policies:
-            raise UserRefused("The policies is empty.")
+        self.put_acl(checked_acl(subject, acl))
+
+    def put_acl(self, acl: AclInfo) -> None:
+        """Add rules, which ``checked_acl`` returned, to those of their subject.
+
+        Those for the same resource are replaced.
+
+        Raises:
+            UserRefused: there is no such user.
+        """
+        key = acl.subject or ""
         if key.partition(":")[2] not in self.users:
             raise UserRefused(f"The subject of {key} is not exist.")
+        policies = acl.policies or []
         old = self.acls.get(key)
         # As in Java, only what is added to rules that are there is compared with them.
         merged = policies if old is None else _merged(old.policies or (), policies)
@@ -213,6 +221,22 @@ def _subject(text: str | None) -> str:
     if kind.lower() != USER.lower():
         raise UserRefused("The subject is null.")
     return f"{USER}:{name}"
+
+
+def checked_acl(subject: str | None, acl: AclInfo) -> AclInfo:
+    """Return rules as they are kept: with the words of ``remoting.policies``.
+
+    Args:
+        subject: whose rules they are, where ``acl`` does not say it.
+
+    Raises:
+        UserRefused: a rule is not complete.
+    """
+    key = _subject(acl.subject or subject)
+    policies = [_checked_policy(policy) for policy in acl.policies or () if policy.entries]
+    if not policies:
+        raise UserRefused("The policies is empty.")
+    return AclInfo(subject=key, policies=policies)
 
 
 def _sorted(names: Iterable[str]) -> list[str]:
@@ -286,13 +310,11 @@ def _merged(old: Iterable[PolicyInfo], new: Iterable[PolicyInfo]) -> list[Policy
             merged.append(policy)
             continue
         entries = list(merged[place].entries or ())
+        # Saved rules may name a resource twice; the first one is replaced.
+        places = {entry.resource: at for at, entry in reversed(list(enumerate(entries)))}
         for entry in policy.entries or ():
-            same = (at for at, other in enumerate(entries) if other.resource == entry.resource)
-            at = next(same, None)
-            if at is None:
-                entries.append(entry)
-            else:
-                entries[at] = entry
+            at = places.setdefault(entry.resource, len(entries))
+            entries[at : at + 1] = [entry]
         merged[place] = replace(merged[place], entries=entries)
     return merged
 

@@ -9,19 +9,21 @@ Source: broker/processor/AdminBrokerProcessor.java#createUser, #updateUser, #del
 #listUser, #createAcl, #updateAcl, #deleteAcl, #getAcl, #listAcl (5.4.0).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 
 from mqserver.broker.acl.accounts import UserRefused
 from mqserver.broker.acl.user_access import UserAccess
-from mqserver.broker.acl.users import FILE_NAME
+from mqserver.broker.acl.users import FILE_NAME, checked_acl
 from mqserver.broker.files.saves import answer_when_saved
 from mqserver.broker.state import Broker
 from mqserver.runtime.registry import handles
 from mqserver.runtime.request import Request, RequestRefused
+from mqserver.runtime.slices import Steps, decoded, in_slices, large
 from remoting.acl import ACCESS_KEY
 from remoting.bodies import AclInfo, UserInfo
 from remoting.bodies.base import Body
@@ -49,14 +51,15 @@ ONLY_BY_SUPER: Final = "The super user can only be update by super user"
 
 
 @handles(LaterCode.AUTH_CREATE_USER)
-def create_user(broker: Broker, request: Request) -> None:
+@in_slices
+def create_user(broker: Broker, request: Request) -> Steps[None]:
     """Create the user in the body.
 
     Raises:
         RequestRefused: the user is not complete, exists, or is a Super user of a Normal one.
     """
     name = _required(request.command.header(CreateUser).username)
-    info = replace(_body(UserInfo, request), username=name)
+    info = replace((yield from _body(UserInfo, request)), username=name)
     with _changed_users(broker, request) as access:
         if _is_super(info) and _is_by_normal_user(access, request):
             text = "The super user can only be create by super user"
@@ -65,14 +68,15 @@ def create_user(broker: Broker, request: Request) -> None:
 
 
 @handles(LaterCode.AUTH_UPDATE_USER)
-def update_user(broker: Broker, request: Request) -> None:
+@in_slices
+def update_user(broker: Broker, request: Request) -> Steps[None]:
     """Change the fields of a user that the body has.
 
     Raises:
         RequestRefused: there is no such user, or a Normal user changes a Super user.
     """
     name = _required(request.command.header(UpdateUser).username)
-    info = replace(_body(UserInfo, request), username=name)
+    info = replace((yield from _body(UserInfo, request)), username=name)
     with _changed_users(broker, request) as access:
         is_by_normal = _is_by_normal_user(access, request)
         if _is_super(info) and is_by_normal:
@@ -104,45 +108,51 @@ def get_user(broker: Broker, request: Request) -> Command:
     name = _required(request.command.header(GetUser).username)
     with _users(broker, request) as access:
         user = access.users.users.get(name)
-        shown = None if user is None else _shown(user, access, request)
-    return request.command.response(remark=DONE, body=b"" if shown is None else shown.encode())
+    if user is not None and not access.users.is_super(request.command.ext.get(ACCESS_KEY)):
+        user = replace(user, password=None)
+    return request.command.response(remark=DONE, body=b"" if user is None else user.encode())
 
 
 @handles(LaterCode.AUTH_LIST_USER)
-def list_users(broker: Broker, request: Request) -> Command:
+@in_slices
+def list_users(broker: Broker, request: Request) -> Steps[Command]:
     """Return the users whose names contain a text."""
     with _users(broker, request) as access:
         users = access.users.list_users(request.command.header(ListUsers).filter)
-        shown = [_shown(user, access, request) for user in users]
-    return request.command.response(remark=DONE, body=_list(shown))
+    is_super = access.users.is_super(request.command.ext.get(ACCESS_KEY))
+    body = yield from large(partial(_encoded_users, users, is_super), count=len(users))
+    return request.command.response(remark=DONE, body=body)
 
 
 @handles(LaterCode.AUTH_CREATE_ACL)
-def create_acl(broker: Broker, request: Request) -> None:
+@in_slices
+def create_acl(broker: Broker, request: Request) -> Steps[None]:
     """Add rules to those of a subject; those for the same resource are replaced.
 
     Raises:
         RequestRefused: there is no such user, or a rule is not complete.
     """
-    _put_acl(broker, request, request.command.header(CreateAcl).subject)
+    yield from _put_acl(broker, request, request.command.header(CreateAcl).subject)
 
 
 @handles(LaterCode.AUTH_UPDATE_ACL)
-def update_acl(broker: Broker, request: Request) -> None:
+@in_slices
+def update_acl(broker: Broker, request: Request) -> Steps[None]:
     """Do the same as ``create_acl``, as in 5.4.0.
 
     Raises:
         RequestRefused: there is no such user, or a rule is not complete.
     """
-    _put_acl(broker, request, request.command.header(UpdateAcl).subject)
+    yield from _put_acl(broker, request, request.command.header(UpdateAcl).subject)
 
 
-def _put_acl(broker: Broker, request: Request, subject: str | None) -> None:
-    acl = _body(AclInfo, request)
+def _put_acl(broker: Broker, request: Request, subject: str | None) -> Steps[None]:
+    acl = yield from _body(AclInfo, request)
     if not acl.policies:
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, "The body of acl is null")
     with _changed_users(broker, request) as access:
-        access.users.create_acl(subject, acl)
+        checked = yield from large(partial(checked_acl, subject, acl), count=_rule_count(acl))
+        access.users.put_acl(checked)
 
 
 @handles(LaterCode.AUTH_DELETE_ACL)
@@ -160,7 +170,8 @@ def delete_acl(broker: Broker, request: Request) -> None:
 
 
 @handles(LaterCode.AUTH_GET_ACL)
-def get_acl(broker: Broker, request: Request) -> Command:
+@in_slices
+def get_acl(broker: Broker, request: Request) -> Steps[Command]:
     """Return the rules of a subject; an empty body where it has none.
 
     Raises:
@@ -168,16 +179,19 @@ def get_acl(broker: Broker, request: Request) -> Command:
     """
     with _users(broker, request) as access:
         acl = access.users.acl_of(request.command.header(GetAcl).subject)
-    return request.command.response(remark=DONE, body=b"" if acl is None else acl.encode())
+    body = b"" if acl is None else (yield from large(acl.encode, count=_rule_count(acl)))
+    return request.command.response(remark=DONE, body=body)
 
 
 @handles(LaterCode.AUTH_LIST_ACL)
-def list_acls(broker: Broker, request: Request) -> Command:
+@in_slices
+def list_acls(broker: Broker, request: Request) -> Steps[Command]:
     """Return the rules of all subjects, or of those that contain a text."""
     header = request.command.header(ListAcls)
     with _users(broker, request) as access:
         acls = list(access.users.list_acls(header.subject_filter, header.resource_filter))
-    return request.command.response(remark=DONE, body=_list(acls))
+    body = yield from large(partial(_list, acls), count=sum(map(_rule_count, acls)))
+    return request.command.response(remark=DONE, body=body)
 
 
 @contextmanager
@@ -211,8 +225,9 @@ def _required(username: str | None) -> str:
     return username or ""
 
 
-def _body(kind: type[_B], request: Request) -> _B:
-    return kind.decode(request.command.body) if request.command.body else kind()
+def _body(kind: type[_B], request: Request) -> Steps[_B]:
+    body = request.command.body
+    return (yield from decoded(kind.decode, body)) if body else kind()
 
 
 def _is_super(info: UserInfo) -> bool:
@@ -224,11 +239,12 @@ def _is_by_normal_user(access: UserAccess, request: Request) -> bool:
     return not access.users.is_super(request.command.ext.get(ACCESS_KEY))
 
 
-def _shown(user: UserInfo, access: UserAccess, request: Request) -> UserInfo:
-    """Return a user as the sender of a request may see it."""
-    if access.users.is_super(request.command.ext.get(ACCESS_KEY)):
-        return user
-    return replace(user, password=None)
+def _encoded_users(users: Iterable[UserInfo], with_passwords: bool) -> bytes:
+    return _list([user if with_passwords else replace(user, password=None) for user in users])
+
+
+def _rule_count(acl: AclInfo) -> int:
+    return sum(len(policy.entries or ()) for policy in acl.policies or ())
 
 
 def _list(items: Sequence[Body]) -> bytes:
