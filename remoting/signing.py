@@ -24,7 +24,7 @@ import ipaddress
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from remoting.acl import UNIQUE_KEY_QUERY, sign
+from remoting.acl import sign
 from remoting.address import split_address
 from remoting.command import Command
 from remoting.errors import BadCall
@@ -123,12 +123,7 @@ def sign_for(
     scope = Scope(int(command.code), now_ms, receiver, ours_only)
     kind = _OURS if ours_only else _JAVA
     command.ext[ACCESS_FOR] = f"{kind};{scope.code};{now_ms};{receiver};"
-    # A server leaves this field out when it checks a signature. The Java client of 4.9.7 signs
-    # it, and is refused whenever it queries a key with ACL enabled.
-    mark = command.ext.pop(UNIQUE_KEY_QUERY, None)
     sign(command, access_key, key_for(scope, secret_key))
-    if mark is not None:
-        command.ext[UNIQUE_KEY_QUERY] = mark
 
 
 class Signer:

@@ -94,6 +94,7 @@ class BlockingAdmin(BlockingProxy[Admin]):
     recall_message = blocking_call(Admin.recall_message)
     remove_broker = blocking_call(Admin.remove_broker)
     remove_cold_data_limit = blocking_call(Admin.remove_cold_data_limit)
+    reset_consumer_offset = blocking_call(Admin.reset_consumer_offset)
     reset_master_flush_offset = blocking_call(Admin.reset_master_flush_offset)
     reset_offset_by_time = blocking_call(Admin.reset_offset_by_time)
     reset_offset_offline = blocking_call(Admin.reset_offset_offline)

@@ -14,7 +14,7 @@ from mqclient.client.client_settings import ClientSettings
 from mqclient.consumer.consumer_settings import LitePullSettings, PushSettings
 from mqclient.errors import BadRequest
 from mqclient.producer.producer_settings import ProducerSettings
-from remoting.codes import ResponseCode
+from remoting.codes import LaterResponseCode, ResponseCode
 
 # Java's name where it is not ours in camelCase; None where Java's class has no such field.
 OTHER_NAMES: Mapping[str, str | None] = {
@@ -106,12 +106,16 @@ def test_the_page_names_no_parameter_that_java_has_not(fact_tables: Path) -> Non
     assert {name for java_class in CLASSES for name in known[java_class]["fields"]} > set(ELSEWHERE)
 
 
-def test_javas_retry_codes_are_among_ours(fact_tables: Path) -> None:
+def test_retry_codes_are_those_of_java_and_three_more(fact_tables: Path) -> None:
     known = json.loads((fact_tables / "config.json").read_text())
     java = known["classes"]["DefaultMQProducer"]["fields"]["retryResponseCodes"]["default"]
 
-    busy = {ResponseCode.SYSTEM_BUSY, ResponseCode.FLOW_CONTROL}
-    assert ProducerSettings().retry_response_codes == {*java, *busy}
+    ours = {
+        ResponseCode.SYSTEM_BUSY,
+        ResponseCode.FLOW_CONTROL,
+        LaterResponseCode.NOT_LEADER_FOR_QUEUE,
+    }
+    assert ProducerSettings().retry_response_codes == {*java, *ours}
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -11,7 +11,7 @@ from mqclient.consumer.simple_consumer import SimpleConsumer
 from mqclient.errors import BadAnswer, BadRequest, NoRoute, TimedOut, Unreachable
 from mqclient.producer.producer import Producer
 from mqclient.producer.producer_settings import ProducerSettings
-from remoting.acl import UNIQUE_KEY_QUERY, content_of, is_signed, signature_of
+from remoting.acl import is_signed
 from remoting.bodies import MessageQueue, TopicRouteData
 from remoting.codes import RequestCode
 from remoting.command import Command
@@ -232,19 +232,6 @@ async def test_requests_are_signed_when_there_are_keys(fake: FakeServer) -> None
 
     assert request.ext["AccessKey"] == "rocketmq2"
     assert is_signed(request, "12345678")
-
-
-async def test_mark_of_a_unique_key_query_is_sent_but_not_signed(fake: FakeServer) -> None:
-    fake.route("T")
-    fake.say(RequestCode.QUERY_MESSAGE, 22)
-    async with fake.client(access_key="rocketmq2", secret_key="12345678") as client:
-        await Admin(client).query_message("T", "k", unique=True)
-    answer = fake.asked_for(RequestCode.QUERY_MESSAGE)[0]
-
-    ext = answer.ext
-
-    assert ext.pop(UNIQUE_KEY_QUERY) == "true"
-    assert ext["Signature"] == signature_of(content_of(ext, b""), "12345678")
 
 
 async def test_ping_asks_a_name_server_and_the_brokers_of_the_members() -> None:
