@@ -4,6 +4,7 @@ An example is run by ``bash -c`` with a program in place of mqadmin that writes 
 `;` inside a list of addresses would end the command there, and the rest would be lost.
 """
 
+import itertools
 import os
 import re
 import shlex
@@ -24,8 +25,9 @@ EXPANDED = re.compile(r"[$`*~]|<\(|\{\w+\}")
 ELSEWHERE = re.compile(r">\s*/|^\s*(?:[>#$]|man |sudo )")
 """Lines that write outside of the folder, or are no line of a shell."""
 LISTED_WITH_SEMICOLON = re.compile(r":\d{2,5};\w|\[;[A-Z]")
+# Bash writes at each end of a line: without one, the words of two calls in a pipe are not mixed.
 STUB = """#!/bin/bash
-printf '%s\\0' "$@" $'\\n' >> "$WORDS"
+printf '%s\\0' "$@" $'\\1' >> "$WORDS"
 """
 
 
@@ -62,8 +64,9 @@ def expected_words(line: str) -> list[str] | None:
     for start, token in enumerate(tokens):
         if SPELLED.match(token) and is_command(tokens[:start]):
             words = []
-            for word in tokens[start + 1 :]:
-                if set(word) <= set("|&<>") or word == "2>":
+            for word, following in itertools.pairwise([*tokens[start + 1 :], ";"]):
+                is_descriptor = word == "2" and following in {">", ">&"}
+                if set(word) <= set("|&<>") or is_descriptor:
                     break
                 words.append(word.removesuffix(";"))
                 if word.endswith(";"):
@@ -97,7 +100,7 @@ def calls_of(line: str, folder: Path) -> list[list[str]]:
     ran(bash, "-c", line, code=None, cwd=folder, env=env, timeout_s=20)
     calls: list[list[str]] = [[]]
     for word in words.read_text().split("\0")[:-1]:
-        if word == "\n":
+        if word == "\1":
             calls.append([])
         else:
             calls[-1].append(word)

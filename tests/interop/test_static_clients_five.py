@@ -6,6 +6,7 @@ namesrv (5.4.0) ── broker-a, broker-b (5.4.0)
 """
 
 import asyncio
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from tests.waiting import eventually, wait
 
 QUEUES, COUNT = 3, 4
 LOGICAL = "__syslo__global__"
+_numbers = itertools.count()
 
 
 @pytest.fixture(scope="module")
@@ -89,8 +91,10 @@ async def send_all(producer: Producer, topic: str, label: str) -> list[Any]:
     ]
 
 
-async def fill(pair: Servers, ours: OurMqadmin, topic: str) -> None:
+async def filled(pair: Servers, ours: OurMqadmin) -> str:
     """Make a static topic, send, remap it to broker-b, and send again with the same producer."""
+    # A test that is run again needs another one: a static topic cannot be deleted and made again.
+    topic = f"Logical{next(_numbers)}"
     where = ("--cluster", pair.broker.cluster)
     await asyncio.to_thread(
         ours, "topic", "static", "grow", topic, "--queues", str(QUEUES), *where, "-y"
@@ -112,6 +116,7 @@ async def fill(pair: Servers, ours: OurMqadmin, topic: str) -> None:
     ]
     assert len({len(offsets) for offsets in by_queue}) == 1
     assert all(offsets == sorted(offsets) for offsets in by_queue)
+    return topic
 
 
 def of_java(lines: list[Line]) -> list[tuple[int, int, str]]:
@@ -121,8 +126,7 @@ def of_java(lines: list[Line]) -> list[tuple[int, int, str]]:
 def test_both_clients_read_the_same_of_a_remapped_topic(
     pair: Servers, five_tool: Toolbox, ours: OurMqadmin
 ) -> None:
-    topic = "LogicalRead"
-    asyncio.run(fill(pair, ours, topic))
+    topic = asyncio.run(filled(pair, ours))
 
     async def read() -> list[tuple[int, int, str]]:
         async with MQClient(pair.namesrv.address, timeout_s=60) as client:
@@ -145,8 +149,7 @@ def test_both_clients_read_the_same_of_a_remapped_topic(
 def test_what_java_sends_to_a_remapped_topic_is_read_by_ours(
     pair: Servers, five_tool: Toolbox, ours: OurMqadmin
 ) -> None:
-    topic = "LogicalSent"
-    asyncio.run(fill(pair, ours, topic))
+    topic = asyncio.run(filled(pair, ours))
     sent = of_java(five_tool.run("SendAll", spec_of(pair, topic, count=COUNT, label="java")))
 
     async def tail() -> list[tuple[int, int, str]]:
@@ -163,8 +166,8 @@ def test_what_java_sends_to_a_remapped_topic_is_read_by_ours(
 def test_a_push_consumer_reads_each_message_once_and_commits(
     pair: Servers, ours: OurMqadmin
 ) -> None:
-    topic, group = "LogicalPush", "LogicalGroup"
-    asyncio.run(fill(pair, ours, topic))
+    topic = asyncio.run(filled(pair, ours))
+    group = f"Group{topic}"
     total = 2 * COUNT * QUEUES
 
     with listening(pair, group, topic, orderly=True) as listener:
@@ -190,8 +193,7 @@ def test_a_push_consumer_reads_each_message_once_and_commits(
 def test_offsets_of_a_logical_queue_are_committed_and_read_back(
     pair: Servers, ours: OurMqadmin
 ) -> None:
-    topic = "LogicalOffsets"
-    asyncio.run(fill(pair, ours, topic))
+    topic = asyncio.run(filled(pair, ours))
 
     # A broker of 5.x takes no offset of a group that it does not know, and the leader passes a
     # commit in an older part on to the broker that has it.
@@ -213,8 +215,7 @@ def test_offsets_of_a_logical_queue_are_committed_and_read_back(
 
 
 def test_what_does_not_read_logical_queues_says_so(pair: Servers, ours: OurMqadmin) -> None:
-    topic = "LogicalRefused"
-    asyncio.run(fill(pair, ours, topic))
+    topic = asyncio.run(filled(pair, ours))
 
     async def pop() -> None:
         async with (

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from mqspark.errors import NoMaster, NoSpark
+from mqspark.errors import NoSpark
 from mqspark.sessions import session
 from tests.golden import REPOSITORY, Golden
 from tests.mqspark.cluster import environment
@@ -34,6 +34,16 @@ READ = """
 import json, sys
 rows = spark.read.format("rocketmq_store").load(sys.argv[1]).select("body").collect()
 print(json.dumps([len(rows), sum(row.body is None for row in rows)]))
+"""
+# In a process of its own: where a session is active, its master stays.
+REFUSED = """
+import json, sys
+import mqspark
+from mqspark.errors import NoMaster
+try:
+    mqspark.session(sys.argv[1])
+except NoMaster as error:
+    print(json.dumps(str(error)))
 """
 TELL = """
 import json
@@ -127,27 +137,17 @@ print(json.dumps(os.environ.get("PYSPARK_SUBMIT_ARGS")))
 
 
 @pytest.mark.parametrize("master", ["spark://127.0.0.1:{port}", "sc://127.0.0.1:{port}/;a=b"])
-def test_a_master_that_does_not_answer_is_named_at_once(master: str) -> None:
+def test_a_master_that_does_not_answer_is_named_at_once(master: str, tmp_path: Path) -> None:
     master = master.format(port=free_ports(1))
 
-    with pytest.raises(NoMaster) as refused:
-        session(master)
+    said = run(REFUSED, master, cwd=tmp_path)
 
-    said = str(refused.value)
     assert said.startswith("no master of Spark answers at 127.0.0.1:")
     assert f"Connection refused; check the address of the master ({master})" in said
 
 
 def test_a_master_that_spark_cannot_read_is_one_sentence(tmp_path: Path) -> None:
-    code = """
-import mqspark
-from mqspark.errors import NoMaster
-try:
-    mqspark.session("sparc://host:7077")
-except NoMaster as error:
-    print('"%s"' % error)
-"""
-    assert run(code, cwd=tmp_path) == (
+    assert run(REFUSED, "sparc://host:7077", cwd=tmp_path) == (
         "Spark does not start with master sparc://host:7077: Could not parse Master URL: "
         "'sparc://host:7077'"
     )
