@@ -295,17 +295,10 @@ LOCKS: Final = told(clientId="c1", consumerGroup=GROUP, mqSet=queues(18_000))
 TOO_MANY_LOCKS: Final = told(clientId="c1", consumerGroup=GROUP, mqSet=queues(100_000))
 ON_WIDE: Final = Ask({"topic": WIDE})
 LARGE_USER: Final = Ask({"username": "u"}, text({"username": "u", "unknown": ["x"] * 100_000}))
-
-
-def rules(count: int) -> Ask:
-    entries = [
-        {"resource": f"Topic:t{i}", "actions": ["Pub"], "decision": "Allow"} for i in range(count)
-    ]
-    acl = {"subject": "User:u", "policies": [{"policyType": "Custom", "entries": entries}]}
-    return Ask({"subject": "User:u"}, text(acl))
-
-
-MANY_RULES: Final = rules(9_000)
+RULES: Final = [
+    {"resource": f"Topic:t{i}", "actions": ["Pub"], "decision": "Allow"} for i in range(9_000)
+]
+MANY_RULES: Final = Ask({}, text({"subject": "User:u", "policies": [{"entries": RULES}]}))
 SEND: Final = Ask({"properties": PROPERTIES, "sysFlag": "0"}, BIG_BODY)
 SEND_V2: Final = Ask(
     {
