@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import click
 
+from mqadmin.changes.attributes import apply_changes, attributes_option
 from mqadmin.changes.targets.group import GroupTarget
 from mqadmin.changes.write import (
     carry_out,
@@ -28,8 +29,6 @@ from mqadmin.errors import Usage
 from mqadmin.output.rows import Outcome, Row, exit_code_of
 from mqadmin.session.call import Call
 from storefmt.config.tables import SubscriptionGroup
-from storefmt.config.topic_attributes import parse_changes
-from storefmt.errors import BadCall
 from storefmt.paths import check_group_name
 
 SETTINGS: Final = tuple(
@@ -67,7 +66,7 @@ class GroupUpdate:
                 continue
             value = said.pop(name)
             if name == "attributes":
-                value = altered(later_settings(start)[name] or {}, value)
+                value = apply_changes(later_settings(start)[name] or {}, value)
             extra[key] = value
         return replace(start, **said, extra=extra)
 
@@ -75,13 +74,6 @@ class GroupUpdate:
 def later_settings(group: SubscriptionGroup) -> dict[str, Any]:
     """Return the settings that came with 5.x; None for those that the broker does not have."""
     return {name: group.extra.get(key) for name, key in LATER_SETTINGS.items()}
-
-
-def altered(now: Mapping[str, str], changes: Mapping[str, str]) -> dict[str, str]:
-    """Return attributes after changes, whose names begin with ``+`` to set and ``-`` to remove."""
-    kept = {name: value for name, value in now.items() if f"-{name}" not in changes}
-    named = {name[1:]: value for name, value in changes.items() if name.startswith("+")}
-    return {**kept, **named}
 
 
 def parse_policy(text: str) -> dict[str, Any]:
@@ -97,14 +89,6 @@ def parse_policy(text: str) -> dict[str, Any]:
     if not isinstance(policy, dict) or "type" not in policy:
         raise ValueError(f"{text!r} is not an object with a type, EXPONENTIAL or CUSTOMIZED")
     return policy
-
-
-def parse_attributes(text: str) -> dict[str, str]:
-    """Return ``+name=value,-name`` by name; raises ValueError."""
-    try:
-        return parse_changes(text.strip())
-    except BadCall as error:
-        raise ValueError(f"{text!r}: {error}") from None
 
 
 named_settings = option_group(
@@ -161,12 +145,7 @@ named_settings = option_group(
         metavar="JSON",
         help="the pauses between retries (brokers of 5.x)",
     ),
-    click.option(
-        "--attributes",
-        type=TextType(read=parse_attributes),
-        metavar="+NAME=VALUE,-NAME",
-        help="attributes to set and to remove (brokers of 5.x)",
-    ),
+    attributes_option,
 )
 """The settings by field name; None for those that are not on the command line."""
 

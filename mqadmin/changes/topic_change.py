@@ -6,11 +6,12 @@ updateTopic does; a row says what each broker has afterwards, and what it had be
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from mqadmin.changes.attributes import apply_changes
 from mqadmin.changes.targets.topic import TopicTarget
 from mqadmin.changes.topic_order import OrderUpdate, plan_order
 from mqadmin.changes.unread_queues import guard_unread
@@ -58,6 +59,7 @@ SETTINGS: Final = (
     "topic_filter_type",
     "topic_sys_flag",
     "message_type",
+    "other_attributes",
 )
 """The settings that the request sets; order is for the name servers, and a 5.x broker answers with
 more."""
@@ -83,7 +85,8 @@ class TopicUpdate:
     order: bool | None = None
     unit: bool | None = None
     unit_sub: bool | None = None
-    message_type: str | None = None
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    """Changes by signed name, see ``mqadmin.changes.attributes``."""
     replace: bool = False
 
     def apply_to(self, old: TopicConfig | None) -> TopicConfig:
@@ -91,6 +94,8 @@ class TopicUpdate:
         base = old
         if base is None or self.replace:
             base = TopicConfig(self.topic, QUEUES_DEFAULT, QUEUES_DEFAULT)
+            # Java's tool cannot reset attributes: a broker keeps those that are not named.
+            base = base.with_attributes(old.attributes if old else {})
         config = replace(
             base,
             read_queue_nums=_or(self.read_queues, base.read_queue_nums),
@@ -100,18 +105,32 @@ class TopicUpdate:
                 base.topic_sys_flag, {FLAG_UNIT: self.unit, FLAG_UNIT_SUB: self.unit_sub}
             ),
         )
-        if self.message_type is None:
-            return config
-        return config.with_attributes({**config.attributes, MESSAGE_TYPE: self.message_type})
+        return config.with_attributes(apply_changes(config.attributes, self.attributes))
 
 
 def topic_update_of(
-    *, queues: int | None, read_queues: int | None, write_queues: int | None, **others: Any
+    *,
+    queues: int | None,
+    read_queues: int | None,
+    write_queues: int | None,
+    message_type: str | None,
+    attributes: Mapping[str, str] | None,
+    **others: Any,
 ) -> TopicUpdate:
-    """Return the settings that a line names; ``--queues`` sets both numbers that are not given."""
+    """Return the settings that a line names; ``--queues`` sets both numbers that are not given.
+
+    Raises:
+        Usage: the line has two changes of the message type.
+    """
+    changes = dict(attributes or {})
+    if message_type is not None:
+        if {f"+{MESSAGE_TYPE}", f"-{MESSAGE_TYPE}"} & changes.keys():
+            raise Usage(f"--message-type and --attributes both change {MESSAGE_TYPE}; name it once")
+        changes[f"+{MESSAGE_TYPE}"] = message_type
     return TopicUpdate(
         read_queues=queues if read_queues is None else read_queues,
         write_queues=queues if write_queues is None else write_queues,
+        attributes=changes,
         **others,
     )
 
@@ -129,6 +148,7 @@ class TopicChange(Row):
     order: bool | None
     sys_flag: int | None
     message_type: str | None
+    other_attributes: dict[str, str] | None
     was: dict[str, object]
     result: str
     remark: str | None
@@ -281,6 +301,7 @@ def _row(update: TopicUpdate, step_result: StepResult[TopicConfig]) -> TopicChan
         order=config.order if config else None,
         sys_flag=config.topic_sys_flag if config else None,
         message_type=config.message_type if config else None,
+        other_attributes=config.other_attributes if config else None,
         was=changed_settings(step_result.step.old, update.apply_to(step_result.step.old), SETTINGS),
     )
 

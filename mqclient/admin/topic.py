@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from remoting.header import Header
     from storefmt.config.tables import TopicConfig, TopicTable
 
-_NO_TYPE = (ResponseCode.REQUEST_CODE_NOT_SUPPORTED, ResponseCode.TOPIC_NOT_EXIST)
+_NO_ATTRIBUTES = (ResponseCode.REQUEST_CODE_NOT_SUPPORTED, ResponseCode.TOPIC_NOT_EXIST)
 
 
 class TopicCalls(AdminCalls):
@@ -151,11 +151,12 @@ class TopicCalls(AdminCalls):
             address, RequestCode.GET_ALL_TOPIC_CONFIG, TopicTable, what="topic settings"
         )
 
-    async def topic_message_type(self, address: str, topic: str) -> str | None:
-        """Return the message type that a broker of RocketMQ 5, or ours, keeps for a topic.
+    async def topic_attributes(self, address: str, topic: str) -> dict[str, str] | None:
+        """Return the attributes that a broker of RocketMQ 5, or ours, keeps for a topic.
 
         Returns:
-            None where the broker does not know the topic, or what a message type is.
+            Values by name, such as ``message.type``; None where the broker does not know the
+            topic, or what attributes are.
 
         Raises:
             Unreachable, TimedOut: the broker does not answer.
@@ -171,11 +172,11 @@ class TopicCalls(AdminCalls):
                 address, LaterCode.GET_TOPIC_CONFIG, header, what="topic settings"
             )
         except ClientError as error:
-            if error.code in _NO_TYPE:
+            if error.code in _NO_ATTRIBUTES:
                 return None
             raise
         try:
-            return TopicConfig.from_json(fastjson.loads(answer.body), name=topic).message_type
+            return TopicConfig.from_json(fastjson.loads(answer.body), name=topic).attributes
         except StoreError as error:
             raise BadAnswer(f"{address} answered with no settings of a topic: {error}") from error
 

@@ -112,7 +112,7 @@ class BlockingAdmin(BlockingProxy[Admin]):
     topic_configs = blocking_call(Admin.topic_configs)
     topic_list = blocking_call(Admin.topic_list)
     topic_mapping = blocking_call(Admin.topic_mapping)
-    topic_message_type = blocking_call(Admin.topic_message_type)
+    topic_attributes = blocking_call(Admin.topic_attributes)
     topic_route = blocking_call(Admin.topic_route)
     topic_route_at = blocking_call(Admin.topic_route_at)
     topic_stats = blocking_call(Admin.topic_stats)

@@ -159,6 +159,11 @@ class TopicConfig:
         """The type of the messages that the topic is for; NORMAL where none is given."""
         return self.attributes.get(MESSAGE_TYPE, NORMAL)
 
+    @property
+    def other_attributes(self) -> dict[str, str]:
+        """The attributes besides the message type."""
+        return {name: value for name, value in self.attributes.items() if name != MESSAGE_TYPE}
+
     def with_attributes(self, attributes: Mapping[str, str]) -> Self:
         """Return the topic with these attributes; without any, the key is left out as in 4.9."""
         extra = {key: value for key, value in self.extra.items() if key != "attributes"}

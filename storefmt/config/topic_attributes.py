@@ -56,6 +56,12 @@ def parse_changes(text: str) -> dict[str, str]:
     return changes
 
 
+def changes_between(old: Mapping[str, str], new: Mapping[str, str]) -> str:
+    """Return the request that makes attributes ``old`` the attributes ``new``; "" for none."""
+    named = [f"+{name}={value}" for name, value in new.items() if old.get(name) != value]
+    return ",".join([*named, *(f"-{name}" for name in old if name not in new)])
+
+
 def alter_attributes(current: Mapping[str, str], changes: str, *, is_new: bool) -> dict[str, str]:
     """Return the attributes of a topic after a request.
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
 from mqclient.message import Message, MessageExt
 from mqclient.producer.producer import Producer
@@ -31,6 +32,21 @@ GROUPS = (
     "updateSubGroup -c {cluster} -g {g} -r 3 -p {policy}",
     "updateSubGroup -b {a} -g {g} --attributes +priority.factor=50",
     "updateSubGroup -b {a} -g {g} --attributes=-priority.factor",
+)
+
+TOPICS = (
+    "updateTopic -b {a} -t {t} -r 2 -w 2 -a +queue.type=BatchCQ,+message.type=FIFO",
+    "updateTopic -c {cluster} -t {t} -a +message.type=DELAY,+reserve.time=72",
+    "updateTopic -b {a} -t {t} --attributes=-reserve.time,-message.type -o true",
+    "updateTopic -b {a} -t {t}Log -a +cleanup.policy=COMPACTION,+message.type=PRIORITY",
+)
+REFUSED = (
+    "+queue.type=SimpleCQ",
+    "+cleanup.policy=COMPACTION",
+    "-queue.type",
+    "+message.type=fifo",
+    "+reserve.time=-2",
+    "+none.such=1",
 )
 
 
@@ -121,6 +137,50 @@ def test_settings_of_groups_are_changed_alike(
 
         assert printed[1] == printed[0], line
         assert settings[1] == settings[0], line
+
+
+def attributes_of(pair: Servers, topic: str) -> dict[str, str] | None:
+    async def read() -> dict[str, str] | None:
+        async with MQClient(pair.namesrv.address, timeout_s=60) as client:
+            return await Admin(client).topic_attributes(pair.broker.address, topic)
+
+    return asyncio.run(read())
+
+
+def test_attributes_of_topics_are_changed_alike(
+    pair: Servers, five_tool: Toolbox, ours: OurMqadmin
+) -> None:
+    fields = {"a": pair.broker.address, "cluster": pair.broker.cluster}
+    for line in TOPICS:
+        java, shown = (
+            [word.format(**fields, t=topic) for word in line.split(" ")]
+            for topic in ("AttrJava", "AttrOurs")
+        )
+        expected = java_text(pair, five_tool, java)
+        printed = ours.text(*shown, "--compat=strict", "--replace", "-y")
+        names = [words[words.index("-t") + 1] for words in (java, shown)]
+        kept = [attributes_of(pair, name) for name in names]
+
+        assert printed.replace("AttrOurs", "AttrJava") == expected, line
+        assert kept[1] == kept[0], line
+    assert attributes_of(pair, "AttrOurs") == {"queue.type": "BatchCQ"}
+
+
+@pytest.mark.parametrize("change", REFUSED)
+def test_attributes_that_the_broker_refuses_are_refused_in_its_words(
+    pair: Servers, five_tool: Toolbox, ours: OurMqadmin, change: str
+) -> None:
+    ours("topic", "update", "AttrHeld", "--create", "--attributes", "+queue.type=BatchCQ")
+    words = ["updateTopic", "-b", pair.broker.address, "-t", "AttrHeld", f"--attributes={change}"]
+
+    java = five_tool.mqadmin(*words, "-n", pair.namesrv.address)
+    (row,) = ours(*words, exit_code=1)
+    remark = row["remark"].partition("SYSTEM_ERROR, ")[2]
+
+    assert row["result"] == "refused"
+    assert remark
+    assert remark in java.stderr
+    assert attributes_of(pair, "AttrHeld") == {"queue.type": "BatchCQ"}
 
 
 def test_what_5_knows_of_a_group_is_shown_and_undone(ours: OurMqadmin) -> None:

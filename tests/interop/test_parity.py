@@ -287,8 +287,6 @@ def newer_options(four: set[str]) -> Iterator[tuple[str, ...]]:
             if flag.since_5 and java.name in four:
                 filled = f"fills `{flag.field.rstrip('_').replace('_', '-')}` of `{java.command}`"
                 meaning = filled if flag.field else f"accepted: {flag.means}"
-                if java.name == "updateTopic":
-                    meaning += "; of the attributes `+message.type=` alone"
                 if flag.refused:
                     meaning = f"refused: {flag.refused}"
                 yield f"`{java.name}`", f"`{flag.spelled}`", meaning

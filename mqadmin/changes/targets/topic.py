@@ -15,7 +15,7 @@ from mqadmin.changes.targets.base import MANY, ListedTarget
 from mqadmin.errors import ServerRefused
 from storefmt.config.fastjson import Json
 from storefmt.config.tables import TopicConfig
-from storefmt.config.topic_attributes import MESSAGE_TYPE
+from storefmt.config.topic_attributes import changes_between
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +35,14 @@ class TopicTarget(ListedTarget[TopicConfig, Mapping[str, TopicConfig]]):
             await self.admin.delete_topic_in_broker(self.node.address, self.names[0])
         else:
             await self.admin.create_topic(
-                self.node.address, value, attributes=await self._attributes(value)
+                self.node.address, value, attributes=await self._attribute_changes(value)
             )
 
-    async def _attributes(self, value: TopicConfig) -> str | None:
-        """Return the message type of the request; None if it does not change."""
-        if MESSAGE_TYPE in value.attributes:
-            return f"+{MESSAGE_TYPE}={value.message_type}"
-        # A topic whose old settings are restored may have a type now that it did not have then.
-        now = await self.admin.topic_message_type(self.node.address, self.names[0])
-        if now is None or now == value.message_type:
-            return None
-        return f"+{MESSAGE_TYPE}={value.message_type}"
+    async def _attribute_changes(self, value: TopicConfig) -> str | None:
+        """Return the attributes of the request; None if they do not change."""
+        # The topic may have attributes by now that the value, if it is restored, does not have.
+        old = await self.admin.topic_attributes(self.node.address, self.names[0])
+        return changes_between(old or {}, value.attributes) or None
 
     def encode(self, value: TopicConfig) -> Json:
         """Return Java's json."""
@@ -60,7 +56,10 @@ class TopicTarget(ListedTarget[TopicConfig, Mapping[str, TopicConfig]]):
         """Compare what the request sets; a broker of 5.x answers with more."""
         if left is None or right is None:
             return left is right
-        if left.message_type != right.message_type:
+        if (left.message_type, left.other_attributes) != (
+            right.message_type,
+            right.other_attributes,
+        ):
             return False
         return replace(left, extra={}, order=right.order) == replace(right, extra={})
 

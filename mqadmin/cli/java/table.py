@@ -13,7 +13,6 @@ from mqadmin.cli.java.names import Branch, Java, JavaOption
 from mqadmin.cli.java.values import (
     ids_of_semicolons,
     index_of,
-    message_type_of,
     seconds_of_ms,
     utf_8,
 )
@@ -543,7 +542,7 @@ JAVA: Final = (
             JavaOption("o", "order", "order"),
             JavaOption("u", "unit", "unit"),
             JavaOption("s", "hasUnitSub", "unit_sub"),
-            JavaOption("a", "attributes", "message_type", parse=message_type_of, since_5=True),
+            JavaOption("a", "attributes", "attributes", since_5=True),
         ),
         preset=(("create", "true"),),
         any_of=SERVERS,

@@ -4,25 +4,12 @@ Rule: each function is the ``parse`` of a ``JavaOption``: it raises ``ValueError
 wrong, which the refusal of the line quotes.
 """
 
-from typing import Final
-
 from mqadmin.cli.types import positive
-
-MESSAGE_TYPES: Final = ("NORMAL", "FIFO", "DELAY", "TRANSACTION")
 
 
 def seconds_of_ms(text: str) -> object:
     """Read the ms of Java's flag as the seconds of ``--timeout``."""
     return positive(text) / 1000
-
-
-def message_type_of(text: str) -> object:
-    """Read the one attribute of a topic that is changed here, ``+message.type=FIFO``."""
-    name, _, value = text.strip().partition("=")
-    message_type = value.strip().upper()
-    if name != "+message.type" or message_type not in MESSAGE_TYPES:
-        raise ValueError(f"{text!r} is not +message.type= with one of {', '.join(MESSAGE_TYPES)}")
-    return message_type
 
 
 def index_of(text: str) -> object:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import click
 
+from mqadmin.changes.attributes import attributes_option
 from mqadmin.changes.topic_change import (
     TopicChange,
     TopicUpdate,
@@ -46,6 +47,7 @@ from mqadmin.output.topic_kinds import parse_perm
     click.option("--perm", type=TextType(read=parse_perm), default=6, help="RW, R, W, or 6, 4, 2"),
     click.option("--order", is_flag=True, help="create an ordered topic"),
     message_type_option,
+    attributes_option,
 )
 @force_option
 @on_masters

@@ -69,4 +69,9 @@ def _wanted(topic: TopicConfig) -> TopicUpdate:
         order=topic.order or None,
         unit=bool(topic.topic_sys_flag & FLAG_UNIT),
         unit_sub=bool(topic.topic_sys_flag & FLAG_UNIT_SUB),
+        # Files for Java's tool name changes (+message.type), those of an export what there was.
+        attributes={
+            name if name.startswith(("+", "-")) else f"+{name}": value
+            for name, value in topic.attributes.items()
+        },
     )

@@ -4,10 +4,9 @@ Requests: those of ``mqadmin.changes.topic_change``; if queues are removed, also
 ``mqadmin.changes.unread_queues``.
 """
 
-from dataclasses import replace
-
 import click
 
+from mqadmin.changes.attributes import attributes_option
 from mqadmin.changes.topic_change import (
     TopicChange,
     TopicUpdate,
@@ -27,6 +26,7 @@ from mqadmin.output.topic_kinds import parse_perm
     examples=(
         ("mqadmin topic update orders -q 16", "16 queues, everything else as it was"),
         ("mqadmin topic update orders --perm R", "producers can no longer write"),
+        ("mqadmin topic update orders --attributes +reserve.time=72", "on brokers of 5.x"),
     ),
     details="Removing queues is refused while groups have unread messages in them, or if "
     "messages would still go to queues that are not read; --force removes them anyway.",
@@ -52,9 +52,10 @@ from mqadmin.output.topic_kinds import parse_perm
     click.option(
         "--replace", is_flag=True, help="reset the settings that are not named, as Java does"
     ),
+    message_type_option,
+    attributes_option,
 )
 @click.option("--create", is_flag=True, help="create the topic if it does not exist")
-@message_type_option
 @force_option
 @on_masters
 async def update_topic(
@@ -62,7 +63,6 @@ async def update_topic(
     *,
     wanted: TopicUpdate,
     create: bool,
-    message_type: str | None,
     force: bool,
     where: Where,
 ) -> Outcome:
@@ -72,5 +72,4 @@ async def update_topic(
         BadCall: the name is not allowed for a topic.
         ItemNotFound: the cluster or broker does not exist.
     """
-    wanted = replace(wanted, message_type=message_type)
     return await change_topics(call, [wanted], where=where, update=True, create=create, force=force)

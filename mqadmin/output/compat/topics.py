@@ -10,7 +10,16 @@ UpdateTopicPermSubCommand.java, DeleteTopicSubCommand.java, UpdateOrderConfComma
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from mqadmin.output.compat.java_text import DONE, NAME_MAX, Line, Record, cut, number, object_text
+from mqadmin.output.compat.java_text import (
+    DONE,
+    NAME_MAX,
+    Line,
+    Record,
+    cut,
+    map_text,
+    number,
+    object_text,
+)
 from mqadmin.output.rows import UNCHANGED
 from mqadmin.output.topic_kinds import parse_perm
 from storefmt.formats.javahash import string_hash
@@ -57,19 +66,23 @@ def order_conf(records: Iterable[Record], line: Line) -> Iterator[str]:
 
 
 def update(records: Iterable[Record], line: Line) -> Iterator[str]:
-    """Print ``updateTopic``, whose line about the order of a topic lacks a line break."""
+    """Print ``updateTopic``; with its flag of 5.x in the layout of 5.x, which breaks more lines."""
+    is_five = "a" in line.flags
+    end = "\n" if is_five else ""
     changed = [record for record in records if record["result"] in DONE]
     order = ";".join(f"{record['broker']}:{record['write_queues']}" for record in changed)
     said = f"orderConf. isOrder=true, orderConf=[{order}]" if line.is_on("o") else ""
     is_one = line.flags.get("b") is not None
     if changed and said and is_one:
-        yield f"set broker {said}"
+        yield f"set broker {said}{end}"
     for record in changed:
         yield f"create topic to {record['address']} success.\n"
     if changed and said and not is_one:
-        yield f"set cluster {said}"
+        yield f"set cluster {said}{end}"
     if changed:
-        yield _config(changed[-1])
+        # Java's tool of 5.x prints the changes, not what the topic has then.
+        later = {"attributes": map_text(line.values["attributes"])} if is_five else {}
+        yield _config(changed[-1], **later) + end
 
 
 def permission(records: Iterable[Record], *, with_config: bool = False) -> Iterator[str]:
@@ -94,7 +107,7 @@ def delete(records: Iterable[Record]) -> Iterator[str]:
         yield f"delete topic [{places[0]['topic']}] from NameServer success.\n"
 
 
-def _config(record: Record) -> str:
+def _config(record: Record, **later: str) -> str:
     fields = {
         "topicName": record["topic"],
         "readQueueNums": record["read_queues"],
@@ -103,6 +116,7 @@ def _config(record: Record) -> str:
         "topicFilterType": "SINGLE_TAG",
         "topicSysFlag": record["sys_flag"],
         "order": record["order"],
+        **later,
     }
     return object_text("TopicConfig", fields)
 

@@ -37,7 +37,7 @@ class Brokers:
             raise NoAnswer(f"{address} does not answer")
         return Listing(dict(self.topics[address]))
 
-    async def topic_message_type(self, address: str, topic: str) -> str | None:
+    async def topic_attributes(self, address: str, topic: str) -> dict[str, str] | None:
         assert address in self.topics, topic
         return None
 

@@ -207,6 +207,74 @@ def test_topics_and_groups_of_a_file_are_made_and_changed(at: Run, tmp_path: Pat
     assert group["consume_broadcast_enable"] is True
 
 
+def test_attributes_of_a_topic_are_set_removed_and_undone(at: Run) -> None:
+    fifo, java = {"message.type": "FIFO"}, ("updateTopic", "-c", "DefaultCluster", "-t", "typed")
+
+    made = at.row("topic", "create", "typed", "--attributes", "+message.type=FIFO")
+    again = at.row("topic", "create", "typed", "--attributes", "+message.type=FIFO")
+    other = at(
+        "topic", "create", "typed", "--attributes", "+message.type=DELAY", "--output", "json"
+    )
+    reset = at.row(*java, "--replace")
+    removed = at.row(*java, "--attributes=-message.type")
+    gone = at.row(*java, "--attributes=-message.type")
+    at("undo", "-y")
+    after = at.row("topic", "update", "typed", "--queues", "8")
+
+    assert (made["result"], made["message_type"], again["result"]) == (
+        *("changed", "FIFO"),
+        "unchanged",
+    )
+    assert (other.exit_code, other.rows[0]["remark"]) == (1, "it exists with other settings")
+    assert (reset["result"], reset["message_type"]) == ("unchanged", "FIFO")
+    assert (removed["result"], removed["message_type"]) == ("changed", "NORMAL")
+    assert removed["was"] == {"message_type": fifo["message.type"]}
+    assert gone["result"] == "unchanged"
+    assert (after["message_type"], after["other_attributes"]) == ("FIFO", {})
+
+
+def test_an_attribute_that_the_broker_does_not_know_is_refused(at: Run) -> None:
+    at("topic", "create", "keeps", "-q", "2")
+
+    both = ("--attributes", "+message.type=FIFO,+reserve.time=72")
+    done = at("topic", "update", "keeps", *both, "--output", "json")
+    (refused,) = rows(done, exit_code=1)
+
+    assert refused["result"] == "refused"
+    assert "unsupported key: reserve.time" in str(refused["remark"])
+    assert refused["message_type"] == "NORMAL"
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--attributes", "message.type=FIFO"), "add/alter attribute format is wrong"),
+        (("--attributes", "+a=1,+a=2"), "key duplication: +a"),
+        (("--attributes", "+a=1,-a"), "sets and removes a"),
+        (("--attributes", "-message.type", "--message-type", "FIFO"), "name it once"),
+    ],
+)
+def test_changes_that_cannot_be_read_are_a_wrong_line(
+    at: Run, words: tuple[str, ...], says: str
+) -> None:
+    done = at("topic", "update", "anything", *words)
+
+    assert done.exit_code == 2
+    assert says in done.err
+
+
+def test_attributes_of_a_file_are_changes_or_those_of_an_export(at: Run, tmp_path: Path) -> None:
+    file = tmp_path / "typed.json"
+    file.write_text(
+        '[{"topicName": "typed-1", "attributes": {"+message.type": "FIFO"}},'
+        ' {"topicName": "typed-2", "attributes": {"message.type": "DELAY"}}]'
+    )
+
+    made = at.rows("topic", "import", str(file))
+
+    assert cells(made, "result", "message_type") == [("changed", "FIFO"), ("changed", "DELAY")]
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [

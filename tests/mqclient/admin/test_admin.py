@@ -14,7 +14,7 @@ from remoting.bodies import (
     TopicOffset,
     TopicStatsTable,
 )
-from remoting.codes import RequestCode
+from remoting.codes import LaterCode, RequestCode, ResponseCode
 from remoting.headers import (
     GetEarliestMsgStoretimeResponse,
     GetKVConfigResponse,
@@ -89,6 +89,26 @@ async def test_attributes_of_a_group_go_out_as_changes() -> None:
         (asked,) = fake.asked
         sent = SubscriptionGroup.from_json(fastjson.loads(asked.body))
         assert sent.extra == {"attributes": {"+priority.factor": "50"}}
+
+
+async def test_attributes_of_a_topic_are_unknown_where_the_broker_does_not_know_them() -> None:
+    code, fifo = LaterCode.GET_TOPIC_CONFIG, {"message.type": "FIFO"}
+
+    async with asking() as (fake, admin):
+        fake.say(code, body=b'{"topicName":"T","attributes":{"message.type":"FIFO"}}')
+        fake.say(code, body=b'{"topicName":"T"}')
+        for refusal in (ResponseCode.REQUEST_CODE_NOT_SUPPORTED, ResponseCode.TOPIC_NOT_EXIST):
+            fake.say(code, refusal, remark="no")
+        fake.say(code, ResponseCode.SYSTEM_ERROR, remark="no")
+        fake.say(code, body=b"[")
+
+        assert [await admin.topic_attributes(fake.address, "T") for _ in range(4)] == [
+            *(fifo, {}, None, None)
+        ]
+        with pytest.raises(BrokerRefused):
+            await admin.topic_attributes(fake.address, "T")
+        with pytest.raises(BadAnswer):
+            await admin.topic_attributes(fake.address, "T")
 
 
 async def test_group_without_members_is_empty_and_other_refusals_stay() -> None:

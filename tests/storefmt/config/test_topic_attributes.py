@@ -3,7 +3,7 @@
 import pytest
 
 from storefmt.config.tables import TopicConfig
-from storefmt.config.topic_attributes import alter_attributes
+from storefmt.config.topic_attributes import alter_attributes, changes_between
 from storefmt.errors import BadCall
 
 FIFO = {"message.type": "FIFO"}
@@ -66,13 +66,31 @@ def test_what_cannot_be_done_is_refused_in_the_words_of_java(
     assert str(caught.value) == text
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "changes"),
+    [
+        ({}, {}, ""),
+        (FIFO, FIFO, ""),
+        ({}, FIFO, "+message.type=FIFO"),
+        (FIFO, {}, "-message.type"),
+        (FIFO, {"message.type": "DELAY"}, "+message.type=DELAY"),
+        ({"a": "1", "b": "2"}, {"b": "3", "c": "4"}, "+b=3,+c=4,-a"),
+    ],
+)
+def test_a_request_names_only_what_differs(
+    old: dict[str, str], new: dict[str, str], changes: str
+) -> None:
+    assert changes_between(old, new) == changes
+
+
 def test_a_topic_has_its_attributes_where_java_writes_them() -> None:
     config = TopicConfig("T").with_attributes(FIFO)
 
     assert list(config.to_json())[:2] == ["attributes", "order"]
     assert TopicConfig.from_json(config.to_json()) == config
     assert config.attributes == FIFO
-    assert config.message_type == "FIFO"
+    assert (config.message_type, config.other_attributes) == ("FIFO", {})
+    assert config.with_attributes({**FIFO, "x": "1"}).other_attributes == {"x": "1"}
     assert config.with_attributes({}) == TopicConfig("T")
 
 
