@@ -9,9 +9,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from typing import Final, NamedTuple
 
+import grpc
 import pytest
 
+from mqclient.admin.admin import Admin
+from mqclient.client.instance import MQClient
 from mqserver.broker.acl.rules import OPEN_CODES
+from mqserver.mqproxy import endpoint_of
+from mqserver.proxy.protocol.codes import Code
+from mqserver.proxy.proxy_config import proxy_config
+from mqserver.runtime.clock import SystemClock
+from mqserver.runtime.typed_config import Value
 from remoting import bodies, headers
 from remoting.acl import sign
 from remoting.aio.client import RemotingClient
@@ -24,9 +32,12 @@ from tests.interop.kit.toolbox import Toolbox
 from tests.interop.test_auth_five import LINES, PASSWORD, ROOT, SECRET, SETTINGS, acl_of
 from tests.server.broker.acl.test_every_code import BODIES, FIELDS
 from tests.server.broker.desk import create
+from tests.server.proxy.client import Client, message, signed
+from tests.waiting import eventually
 
 ALICE, BOB = "alice", "bob"
 Answer = tuple[int, str]
+SendAnswer = tuple[Code, str]
 
 
 class Beside(NamedTuple):
@@ -243,6 +254,61 @@ def test_the_java_client_sends_and_consumes_by_its_rules(beside: Beside, toolbox
     for line in refused:
         assert "User:client has no permission to access Topic:Other" in str(line["error"])
     assert len(got) == 2
+
+
+def test_mqproxy_checks_users_of_both_kinds_of_brokers(beside: Beside) -> None:
+    """The Java broker is asked for its users like ours, and takes what the proxy signs."""
+    name, topic = "grpc", "Grpc"
+    for command in (
+        request(CREATE, username=name, body=user(name, password=SECRET)),
+        acl(f"User:{name}", f"Topic:{topic} Pub Allow"),
+        *(request(17, create(each), topic=each) for each in (topic, "Other")),
+    ):
+        assert [answer.code for answer in on_both(beside, command)] == [0, 0]
+
+    async def sends() -> tuple[list[bodies.UserInfo], list[bodies.UserInfo], list[SendAnswer]]:
+        keys = {"access_key": ROOT, "secret_key": PASSWORD}
+        async with MQClient(beside.namesrv, timeout_s=60, **keys) as root:
+            lists = [
+                await Admin(root).list_users(broker.address, name)
+                for broker in (beside.java, beside.ours)
+            ]
+        settings = {
+            "namesrvAddr": beside.namesrv,
+            "grpcServerPort": "0",
+            "authenticationEnabled": "true",
+            "authorizationEnabled": "true",
+            "innerClientAuthenticationCredentials": json.dumps(
+                {"accessKey": ROOT, "secretKey": PASSWORD}
+            ),
+        }
+        values = [Value(key, text, "test") for key, text in settings.items()]
+        endpoint = endpoint_of(proxy_config(values), SystemClock())
+        port = await endpoint.start()
+        try:
+            async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+                client = Client(channel, metadata=signed(name, SECRET))
+
+                async def send(to: str) -> SendAnswer:
+                    status = (await client.send(message(to))).status
+                    return status.code, status.message
+
+                first = await eventually(
+                    lambda: send(topic), lambda said: said[0] != Code.INTERNAL_SERVER_ERROR
+                )
+                # Sends take turns with the brokers.
+                return *lists, [first, *[await send(topic) for _ in range(3)], await send("Other")]
+        finally:
+            await endpoint.stop()
+
+    java, ours, (*sent, refused) = asyncio.run(sends())
+
+    assert java == ours
+    assert [code for code, _ in sent] == [Code.OK] * 4
+    assert refused == (
+        Code.UNAUTHORIZED,
+        f"User:{name} has no permission to access Topic:Other from 127.0.0.1, no matched policies.",
+    )
 
 
 SIGNERS: Final = {

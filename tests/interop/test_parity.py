@@ -68,8 +68,8 @@ remarks and decisions of 5.4.0 (`tests/interop/test_auth_beside_five.py`); they 
 `config/authUsers.json` instead of RocksDB, and `aclStrict` asks for more: \
 [security](security.md#a-broker-with-acl-20-authenticationenabledtrue) |
 | strategies and providers of ACL 2.0 that are classes of one's own | an error at the start |
-| rules for `mqproxy` | not yet; its accounts are those of 4.9. A broker with `grpcServerPort` \
-checks gRPC clients by its rules |
+| users and rules for gRPC clients | checked by a broker with `grpcServerPort`, and by `mqproxy`, \
+which fetches those of its brokers |
 | static topics, cold-data flow control, RocksDB stores, `switchTimerEngine` | code 3; a store \
 with RocksDB is read by the tools |
 """

@@ -97,7 +97,10 @@ async def open_grpc_port(
 
     keys = authorize = None
     if isinstance(access, UserAccess):
-        keys, authorize = inner_keys(config), partial(check_call, access)
+        keys, authorize = (
+            inner_keys(config.inner_client_authentication_credentials),
+            partial(check_call, access),
+        )
     is_enforcing = config.tls.server.mode is TlsMode.ENFORCING
     endpoint = Endpoint(
         ProxyConfig(

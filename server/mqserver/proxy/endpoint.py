@@ -34,7 +34,8 @@ class Endpoint:
         secret_of: the accounts that requests are signed with; None when access control is off.
         authorize: checks what a client asks for; None if only brokers do.
         own: sign questions to brokers about topics and groups; None for the keys of clients.
-        reload_accounts: reloads their files after a change; None if the broker does that.
+        reload_accounts: brings the accounts up to date; None if the broker does that.
+        reload_ms: how often.
         resources: limits that it shares with the other ports of the process.
     """
 
@@ -48,6 +49,7 @@ class Endpoint:
         authorize: Authorize | None = None,
         own: Credentials | None = None,
         reload_accounts: Action | None = None,
+        reload_ms: int = ACCOUNTS_SCAN_MS,
         resources: Resources | None = None,
     ) -> None:
         self._config = config
@@ -75,7 +77,7 @@ class Endpoint:
         every(EXPIRY_MS, self.service.transactions.drop_expired, name="transactions")
         every(config.heartbeat_period_ms, self._drop_idle, name="gRPC connections")
         if reload_accounts is not None:
-            every(ACCOUNTS_SCAN_MS, reload_accounts, name="access control files")
+            every(reload_ms, reload_accounts, name="accounts", first_ms=0)
 
     async def start(self) -> int:
         """Open the port and return its number.

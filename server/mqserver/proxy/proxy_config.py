@@ -7,7 +7,7 @@ Source: proxy/config/ProxyConfig.java (5.4.0).
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -27,6 +27,14 @@ class ProxyConfig:
     bind_address: str = setting("0.0.0.0", important=True)
     namesrv_addr: str | None = setting(None, important=True)
     acl_enable: bool = setting(False, important=True)
+    authentication_enabled: bool = setting(False, important=True)
+    authorization_enabled: bool = setting(False, important=True)
+    authorization_whitelist: str = setting("")
+    inner_client_authentication_credentials: str = setting("", secret=True)
+    user_cache_refresh_s: int = setting(5, key="userCacheRefreshSeconds", low=1)
+    """How often users and rules are fetched from a broker; 5.4.0 has 20."""
+    user_cache_expired_s: int = setting(60, key="userCacheExpiredSeconds", low=1)
+    """How long they are used while no broker answers; 5.4.0 has 20."""
     rocketmq_home: Path | None = None
     enable_topic_message_type_check: bool = setting(True)
     enable_message_body_empty_check: bool = setting(True)
@@ -93,4 +101,24 @@ def proxy_config(values: Iterable[Value]) -> ProxyConfig:
         raise SettingsError(
             "aclEnable is true, and neither rocketmqHome nor ROCKETMQ_HOME says where conf is"
         )
+    for fault in _auth_faults(config):
+        raise SettingsError(fault)
     return config
+
+
+def _auth_faults(config: ProxyConfig) -> Iterator[str]:
+    """Yield an error for each setting of ACL 2.0 that cannot be used."""
+    if config.authorization_enabled and not config.authentication_enabled:
+        yield (
+            "authorizationEnabled is true and authenticationEnabled is not: without signatures "
+            "anybody could name any user"
+        )
+    if not config.authentication_enabled:
+        return
+    if config.acl_enable:
+        yield "aclEnable and authenticationEnabled are both true: choose one kind of accounts"
+    if not config.inner_client_authentication_credentials:
+        yield (
+            "authenticationEnabled is true, and no innerClientAuthenticationCredentials says who "
+            "asks brokers for their users"
+        )

@@ -15,6 +15,7 @@ import grpc.aio
 
 from mqclient.client.instance import MQClient
 from mqserver.embedded import Embedded, EmbeddedAddresses
+from mqserver.proxy.context import ALGORITHM, signature_of
 from mqserver.proxy.protocol.codes import ClientType, MessageType
 from mqserver.proxy.protocol.definitions import (
     FilterExpression,
@@ -128,6 +129,13 @@ class Telemetry:
     async def write(self, command: TelemetryCommand) -> None:
         """Send a command to the proxy."""
         await self._stream.write(command.encode())
+
+
+def signed(name: str, password: str) -> tuple[tuple[str, str], ...]:
+    """Return the metadata of calls that an account signs."""
+    signature = signature_of(password, "now")
+    text = f"{ALGORITHM} Credential={name}, SignedHeaders=x-mq-date-time, Signature={signature}"
+    return ("x-mq-date-time", "now"), ("authorization", text)
 
 
 def message(topic: str, body: bytes = b"body", **system: Any) -> Message:

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from mqserver.broker.acl.accounts import UserRefused
-from mqserver.broker.acl.user_access import UserAccess
+from mqserver.broker.acl.user_access import UserChecks
 from mqserver.broker.acl.user_rights import GROUP, PUB, SUB, TOPIC, Need, literal
 from mqserver.proxy.context import ProxyContext
 from mqserver.proxy.drafts import SendDraft
@@ -103,7 +103,7 @@ def _of_settings(settings: Settings) -> Iterator[Need]:
             yield _topic(entry.topic, SUB)
 
 
-def check_call(access: UserAccess, request: object, context: ProxyContext) -> None:
+def check_call(access: UserChecks, request: object, context: ProxyContext) -> None:
     """Check a call whose signature was checked before.
 
     Args:

@@ -52,7 +52,7 @@ def first_users(config: BrokerConfig) -> Users:
     users = load_state_file(paths.config_file(FILE_NAME), Users.decode) or Users()
     for key, pair in (
         (INIT_USER, _pair(INIT_USER, config.init_authentication_user, "username", "password")),
-        (INNER_CLIENT, inner_keys(config)),
+        (INNER_CLIENT, inner_keys(config.inner_client_authentication_credentials)),
     ):
         if pair is None:
             continue
@@ -72,13 +72,15 @@ def first_users(config: BrokerConfig) -> Users:
     return users
 
 
-def inner_keys(config: BrokerConfig) -> tuple[str, str] | None:
-    """Return name and password with which a broker signs its own requests; None without.
+def inner_keys(text: str) -> tuple[str, str] | None:
+    """Return name and password with which a server signs its own requests; None without.
+
+    Args:
+        text: innerClientAuthenticationCredentials.
 
     Raises:
         ConfigDamaged: the setting cannot be read.
     """
-    text = config.inner_client_authentication_credentials
     return _pair(INNER_CLIENT, text, "accessKey", "secretKey")
 
 

@@ -53,66 +53,22 @@ class UserSettings:
     open_codes: Collection[str] = ()
 
 
-class UserAccess(BrokerAccess):
-    """Checks requests with users and rules.
+class UserChecks:
+    """What users may do, for a broker as for a proxy in front of it.
 
     Args:
-        users: the users and rules of this broker.
+        users: the users and rules.
         settings: how far they are checked.
-        topic_at: returns the topic of a message that a request refers to by its log offset.
-        scopes: checks what a signature is for.
     """
 
-    def __init__(
-        self, users: Users, settings: UserSettings, *, topic_at: TopicAt, scopes: Scopes
-    ) -> None:
-        super().__init__(scopes)
+    def __init__(self, users: Users, settings: UserSettings) -> None:
         self.users = users
         self.settings = settings
-        self._topic_at = topic_at
-
-    def changed(self) -> None:
-        """Forget what was decided; call it after each change of a user or a rule."""
-        self._changed()
 
     def secret_of(self, access_key: str) -> str | None:
         """Return the password of a user who is not disabled; None for any other name."""
         user = self.users.users.get(access_key)
         return None if user is None or user.user_status == DISABLED else user.password
-
-    def admin_secret_of(self, access_key: str) -> str | None:
-        """Return the password of a Super user who is not disabled; None for any other name."""
-        return self.secret_of(access_key) if self.users.is_super(access_key) else None
-
-    def _secret_key(self, ip: str, access_key: str | None, code: int) -> str | None:
-        settings = self.settings
-        if str(code) in settings.unsigned_codes and not (settings.strict and access_key):
-            return None
-        if not access_key:
-            raise UserRefused("username cannot be null.")
-        user = self.users.users.get(access_key)
-        if user is None:
-            raise UserRefused(f"User:{access_key} is not found.")
-        if user.user_status == DISABLED:
-            raise UserRefused(f"User:{access_key} is disabled.")
-        return user.password or ""
-
-    def _bad_signature(self, access_key: str | None) -> AclError:
-        return UserRefused("check signature failed.")
-
-    def _check_rights(self, ip: str, access_key: str | None, command: Command) -> None:
-        settings = self.settings
-        # Before the body is decoded: nothing is refused to a Super user.
-        if not self.needs_rules(access_key, str(command.code)):
-            return
-        needs = needs_of(
-            command, cluster=settings.cluster, strict=settings.strict, topic_at=self._topic_at
-        )
-        try:
-            for need in needs:
-                self.check_need(ip, access_key, need)
-        except RemotingError as error:
-            raise UserRefused("parse authorization context error.") from error
 
     def needs_rules(self, access_key: str | None, code: str) -> bool:
         """Return whether rules decide about a request, given its code or the name of its message.
@@ -150,6 +106,62 @@ class UserAccess(BrokerAccess):
         user = self.users.users.get(access_key or "")
         if user is not None and user.user_status == DISABLED:
             raise UserRefused(f"User:{access_key} is disabled.")
+
+
+class UserAccess(UserChecks, BrokerAccess):
+    """Checks requests with users and rules.
+
+    Args:
+        users: the users and rules of this broker.
+        settings: how far they are checked.
+        topic_at: returns the topic of a message that a request refers to by its log offset.
+        scopes: checks what a signature is for.
+    """
+
+    def __init__(
+        self, users: Users, settings: UserSettings, *, topic_at: TopicAt, scopes: Scopes
+    ) -> None:
+        UserChecks.__init__(self, users, settings)
+        BrokerAccess.__init__(self, scopes)
+        self._topic_at = topic_at
+
+    def changed(self) -> None:
+        """Forget what was decided; call it after each change of a user or a rule."""
+        self._changed()
+
+    def admin_secret_of(self, access_key: str) -> str | None:
+        """Return the password of a Super user who is not disabled; None for any other name."""
+        return self.secret_of(access_key) if self.users.is_super(access_key) else None
+
+    def _secret_key(self, ip: str, access_key: str | None, code: int) -> str | None:
+        settings = self.settings
+        if str(code) in settings.unsigned_codes and not (settings.strict and access_key):
+            return None
+        if not access_key:
+            raise UserRefused("username cannot be null.")
+        user = self.users.users.get(access_key)
+        if user is None:
+            raise UserRefused(f"User:{access_key} is not found.")
+        if user.user_status == DISABLED:
+            raise UserRefused(f"User:{access_key} is disabled.")
+        return user.password or ""
+
+    def _bad_signature(self, access_key: str | None) -> AclError:
+        return UserRefused("check signature failed.")
+
+    def _check_rights(self, ip: str, access_key: str | None, command: Command) -> None:
+        settings = self.settings
+        # Before the body is decoded: nothing is refused to a Super user.
+        if not self.needs_rules(access_key, str(command.code)):
+            return
+        needs = needs_of(
+            command, cluster=settings.cluster, strict=settings.strict, topic_at=self._topic_at
+        )
+        try:
+            for need in needs:
+                self.check_need(ip, access_key, need)
+        except RemotingError as error:
+            raise UserRefused("parse authorization context error.") from error
 
     def require(self, ip: str, access_key: str | None, resource: PlainResource) -> None:
         """Check an additional permission of a peer whose signature was checked before.

@@ -79,7 +79,7 @@ def own_keys(config: BrokerConfig) -> tuple[str, str] | None:
         ConfigDamaged: the setting cannot be read.
         OSError: the file exists and cannot be read.
     """
-    inner, home = inner_keys(config), config.rocketmq_home
+    inner, home = inner_keys(config.inner_client_authentication_credentials), config.rocketmq_home
     if inner is not None:
         return inner
     path = None if home is None else home / TOOLS_FILE

@@ -9,7 +9,7 @@ from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
 from mqserver.broker.acl.accounts import UserRefused
 from mqserver.broker.acl.call_rights import needs_of_call
-from mqserver.proxy.context import ALGORITHM, FAILED, signature_of
+from mqserver.proxy.context import FAILED
 from mqserver.proxy.drafts import SendDraft
 from mqserver.proxy.protocol import requests
 from mqserver.proxy.protocol.codes import ClientType, Code
@@ -29,7 +29,7 @@ from mqserver.runtime.typed_config import Value
 from remoting import bodies
 from remoting.codes import RequestCode
 from tests.server.broker.desk import create
-from tests.server.proxy.client import Bench, Client, bench, consumer, message, producer
+from tests.server.proxy.client import Bench, Client, bench, consumer, message, producer, signed
 
 T, G = Resource(name="T"), Resource(name="G")
 PUB, SUB, GROUP_SUB = "Pub Topic:T", "Sub Topic:T", "Sub Group:G"
@@ -100,9 +100,7 @@ def test_a_request_that_names_nothing_is_refused(request_: object, text: str) ->
 
 
 def client_of(desk: Bench, name: str, password: str | None = None) -> Client:
-    signature = signature_of(password or PASSWORDS[name], "now")
-    text = f"{ALGORITHM} Credential={name}, SignedHeaders=x-mq-date-time, Signature={signature}"
-    return desk.client(name, metadata=(("x-mq-date-time", "now"), ("authorization", text)))
+    return desk.client(name, metadata=signed(name, password or PASSWORDS[name]))
 
 
 async def make(desk: Bench, name: str, *rules: str) -> None:

@@ -39,7 +39,7 @@ def test_settings_add_users_that_are_not_there(tmp_path: Path) -> None:
         ("inner", "innerPw", "Super", "enable"),
         ("root", "changed", "Super", "enable"),
     ]
-    assert inner_keys(config) == ("inner", "innerPw")
+    assert inner_keys(config.inner_client_authentication_credentials) == ("inner", "innerPw")
 
 
 def test_another_password_of_the_inner_user_is_named_without_it(
