@@ -58,6 +58,10 @@ ACL_HINT: Final = (
     "on the master's globalWhiteRemoteAddresses; it signs requests to masters in "
     "brokerAddresses, and to those of ours that have the same account"
 )
+USER_HINT: Final = (
+    "this slave needs innerClientAuthenticationCredentials of a Super user of the master; it signs "
+    "requests to masters in brokerAddresses, and to those of ours that have the same user"
+)
 
 LEVEL_KEY: Final = "scheduleMessageOffset_"
 """Prefix of the key of a delay level in the runtime information; the value is
@@ -169,6 +173,8 @@ class MasterCalls:
             # Raise here, because the same code also means that there is no such message, which
             # would look as if the master had another log.
             raise OSError(f"master {self.address}: {answer.remark}; {ACL_HINT}")
+        if answer.code == ResponseCode.NO_PERMISSION:
+            raise OSError(f"master {self.address}: {answer.remark}; {USER_HINT}")
         return answer
 
     async def _read(
