@@ -225,11 +225,6 @@ LONG: Final = (
         ),
     ),
     Long(
-        FURTHER_SEEDS,
-        where=("tests/simulation/test_simulation.py::test_every_invariant_holds_in_every_run",),
-        short=("tests/simulation/test_simulation.py::test_every_invariant_holds_in_every_run[0]",),
-    ),
-    Long(
         "the site, and pages whose commands are run",
         where=(
             "tests/mqadmin/commands/test_report.py::test_a_real_browser_draws_it_without_a_complaint",
