@@ -188,10 +188,10 @@ async def test_topics_that_have_messages_and_are_in_no_file_are_named(
 
 
 LOSSES = {
-    "topics.json": "topics are unknown until they are made again",
-    "subscriptionGroup.json": "settings of consumer groups are the defaults",
-    "consumerOffset.json": "no group has a position",
-    "delayOffset.json": "delayed messages that are still kept are delivered again",
+    "topics.json": "topics are unknown until they are created again",
+    "subscriptionGroup.json": "all consumer groups have the default settings",
+    "consumerOffset.json": "no group has an offset",
+    "delayOffset.json": "delayed messages that are still in the store are delivered again",
 }
 
 
