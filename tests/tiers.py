@@ -84,7 +84,6 @@ LONG: Final = (
         "tests beside the real RocketMQ",
         where=("tests/interop/",),
         short=(
-            "tests/interop/test_allocate_vectors.py",
             "tests/interop/test_java_clients.py::test_batch_arrives_whole_and_in_order",
             "tests/interop/test_java_clients.py::test_orderly_consumers_keep_the_order_of_each_queue",
             "tests/interop/test_java_clients.py::"
@@ -93,8 +92,6 @@ LONG: Final = (
             "test_pull_gives_back_what_was_sent_in_order[ours-sync-pull]",
             "tests/interop/test_javabuild.py",
             "tests/interop/test_our_client.py",
-            "tests/interop/test_store_continued.py::"
-            "test_we_continue_a_store_of_5_where_the_real_one_ends_at_the_first_new_record",
             "tests/interop/test_toolbox.py",
         ),
     ),
@@ -228,11 +225,6 @@ LONG: Final = (
         ),
     ),
     Long(
-        FURTHER_SEEDS,
-        where=("tests/simulation/test_simulation.py::test_every_invariant_holds_in_every_run",),
-        short=("tests/simulation/test_simulation.py::test_every_invariant_holds_in_every_run[0]",),
-    ),
-    Long(
         "the site, and pages whose commands are run",
         where=(
             "tests/mqadmin/commands/test_report.py::test_a_real_browser_draws_it_without_a_complaint",
@@ -280,6 +272,77 @@ LONG: Final = (
             "tests/mqspark/jobs/test_archive_and_restore.py",
             "tests/mqspark/archive/test_archive_kills.py",
             "tests/mqspark/sources/store/test_stores.py",
+        ),
+    ),
+    Long(
+        "seconds each, beside quick tests of the same kind",
+        where=(
+            "tests/mqadmin/commands/test_pipeline.py",
+            "tests/mqadmin/commands/test_silent_broker.py",
+            "tests/mqadmin/commands/test_store_export.py::"
+            "test_a_broken_export_goes_on_and_equals_a_whole_one",
+            "tests/mqadmin/commands/test_store_rocksdb.py::test_each_line_answers_from_rocksdb",
+            "tests/mqadmin/shell/test_screen.py",
+            "tests/mqadmin/shell/test_terminal.py",
+            "tests/mqspark/archive/",
+            "tests/mqspark/jobs/test_damaged_stores.py",
+            "tests/mqspark/sources/live/test_patience.py::test_planning_and_reading_outlast_a_restart",
+            "tests/mqspark/sources/store/test_state_tables.py::"
+            "test_thousands_of_queues_are_few_tasks",
+            "tests/mqspark/sources/store/test_tables.py::"
+            "test_damage_has_the_rows_that_store_verify_finds",
+            "tests/mqspark/test_fleet.py::test_a_pattern_on_s3",
+            "tests/server/broker/pop/test_pop_restart.py",
+            "tests/server/broker/test_fulldisk.py",
+            "tests/server/filterserver/",
+            "tests/server/proxy/test_endpoint.py",
+            "tests/server/test_embedded.py",
+            "tests/server/test_embedded_group.py",
+            "tests/server/test_exhaustion.py",
+            "tests/server/test_hostile_network.py",
+            f"{_STORE}test_raw_log.py::test_slave_has_the_log_the_queues_and_the_index_of_its_master",
+            f"{_OFFLINE}verify/test_parallel.py",
+            f"{_OFFLINE}verify/test_rocksdb.py::test_a_store_that_was_stopped_in_order_is_whole",
+            f"{_OFFLINE}verify/test_verify.py::test_other_records_are_still_read",
+            f"{_OFFLINE}views/",
+            "tests/test_bad_input.py::test_a_bad_frame_closes_its_connection_only",
+            "tests/test_example_outbox.py",
+            "tests/test_tiers.py::test_a_run_of_a_tier_says_what_it_left_out",
+            "tests/test_tiers.py::test_a_whole_run_leaves_nothing_out",
+        ),
+        short=(
+            "tests/mqadmin/commands/test_pipeline.py::"
+            "test_a_small_store_is_counted_without_spark_and_a_line_says_why",
+            "tests/mqadmin/commands/test_silent_broker.py::test_doctor_tells_everything_else",
+            "tests/mqadmin/commands/test_silent_broker.py::"
+            "test_the_others_are_shown_and_the_silent_one_is_named[group lag]",
+            "tests/mqadmin/commands/test_store_export.py::"
+            "test_a_broken_export_goes_on_and_equals_a_whole_one[50-parquet]",
+            "tests/mqadmin/shell/test_screen.py::"
+            "test_the_menu_opens_while_typing_and_the_hint_shows_the_syntax",
+            "tests/mqadmin/shell/test_terminal.py::test_tab_completes_commands_and_live_topics",
+            "tests/mqadmin/shell/test_terminal.py::test_a_destructive_command_asks",
+            "tests/mqspark/archive/test_archive.py::test_everything_is_archived_once_over_several_runs",
+            "tests/mqspark/jobs/test_damaged_stores.py::test_only_sound_records_are_counted",
+            "tests/server/broker/pop/test_pop_restart.py::"
+            "test_crash_forgets_no_message_and_repeats_none_that_was_acknowledged",
+            "tests/server/broker/test_fulldisk.py::"
+            "test_slave_on_a_full_disk_acknowledges_nothing_says_so_and_goes_on_with_space",
+            "tests/server/filterserver/test_app.py::"
+            "test_messages_that_are_all_left_out_move_the_offset_on",
+            "tests/server/proxy/test_endpoint.py::"
+            "test_a_message_is_received_acknowledged_and_does_not_come_again",
+            "tests/server/test_embedded.py::test_a_message_is_stored_and_its_topic_registered",
+            "tests/server/test_embedded_group.py::test_after_the_kill_of_the_master_sends_go_on",
+            "tests/server/test_exhaustion.py::"
+            "test_a_name_server_without_descriptors_serves_on_and_stops",
+            "tests/server/test_hostile_network.py::test_a_length_alone_takes_no_memory",
+            f"{_OFFLINE}verify/test_parallel.py::test_processes_give_the_same_report[kinds-lmq]",
+            f"{_OFFLINE}verify/test_rocksdb.py::test_a_store_that_was_stopped_in_order_is_whole[v2]",
+            f"{_OFFLINE}views/rocksdb/test_queues.py::"
+            "test_files_and_rocksdb_of_one_store_have_the_same_entries",
+            f"{_OFFLINE}views/test_parts.py::test_what_cannot_be_read_says_so_in_its_row",
+            "tests/test_bad_input.py::test_a_bad_frame_closes_its_connection_only[broker-no json]",
         ),
     ),
 )
