@@ -17,7 +17,7 @@ EFFECTS = {
     GROUPS: "settings of the groups",
 }
 AGAIN = {
-    OFFSETS: "read again what they have read since then",
+    OFFSETS: "read again what they have read since",
     DELAYS: "delivered since the .bak was written are delivered again",
     GROUPS: "settings of groups added since the .bak was written are lost",
 }
