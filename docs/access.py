@@ -139,11 +139,11 @@ its body, as in every client of 4.9. **Our clients, tools, slaves and proxies ad
 comes first in that order, `AccessFor`, with the request code, the time and the address of the
 server. The signed content therefore begins with its purpose. Our brokers refuse such a signature
 for another code, another address than their own or a time more than 15 minutes away; Java's
-brokers verify it as one more field. Set the clocks of clients and brokers. Where a broker is
-reached by an address that it does not know (a tunnel, a port of a container), map it in a context
-(`--map ADVERTISED=REAL` of `mqadmin context add`). Our own request codes (10001 to 10004) need
-such a signature. 10005, with which brokers ask each other for their epoch, needs no key; its answer
-carries a proof that covers the challenge in the question.
+brokers verify it as one more field. Keep the clocks of clients and brokers in step. Where a broker
+is reached by an address that it does not know (a tunnel, a port of a container), map it in a
+context (`--map ADVERTISED=REAL` of `mqadmin context add`). Our own request codes (10001 to 10004)
+need such a signature. 10005, with which brokers ask each other for their epoch, needs no key; its
+answer carries a proof that covers the challenge in the question.
 
 The rest of this section is about signatures of Java's clients and about Java's brokers. The
 following is not part of such a signature, so an attacker who can change the network traffic can do
@@ -402,7 +402,7 @@ _TRUST: Final = """\
 
 _HOSTILE_FILES: Final = """\
 
-## Attacks: files that somebody else wrote
+## Attacks: files from untrusted sources
 
 Tools read documents, exports, stores and archives that may come from anywhere.
 

@@ -41,8 +41,8 @@ class Attack(NamedTuple):
 
 ATTACKS: Final = (
     Attack(
-        "messages without end in a call that takes one, also empty ones",
-        "the call ends with its second message; who sends on loses the connection",
+        "messages without end, even empty ones, in a call that takes one",
+        "the call ends with its second message; a client that sends more loses the connection",
         f"{_TESTS}/http2/test_attacks.py",
         "560 MB on 110 connections in 4 s: +0 MB; the longest turn took 4 ms of CPU",
     ),

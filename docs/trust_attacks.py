@@ -87,7 +87,7 @@ ATTACKS: Final = (
     Attack(
         "read the keys of an administrator from a file of another user",
         "`mqadmin` refuses contexts and key files that others can read, and names the command "
-        "that mends them",
+        "that fixes them",
         "tests/mqadmin/session/test_contexts.py",
     ),
     Attack(
@@ -108,14 +108,14 @@ ATTACKS: Final = (
         "tests/server/broker/acl/test_live_accounts.py",
     ),
     Attack(
-        "take back timer messages of other topics (5.4.0 allows it)",
+        "recall timer messages of other topics (5.4.0 allows it)",
         "a recall reaches only messages of the topic that it was sent to",
         "tests/interop/test_timers.py",
     ),
     Attack(
         "cut master, slave and name server from each other",
-        "nothing is promoted by itself; a master that was replaced takes nothing, and follows with "
-        "a log that diverged only after `broker demote --cut-tail`",
+        "nothing is promoted by itself; a master that was replaced accepts nothing, and follows "
+        "with a log that diverged only after `broker demote --cut-tail`",
         "tests/server/test_split_brain.py",
     ),
 )
@@ -138,7 +138,7 @@ FILES: Final = (
         _FILES,
     ),
     Attack(
-        "a state file that says more than its export has",
+        "a state file that claims more than its export contains",
         "refused; no bytes are made up",
         _FILES,
     ),
@@ -148,7 +148,7 @@ FILES: Final = (
         _ARCHIVE,
     ),
     Attack(
-        "an expression that takes for ever with the name of a topic or with a body",
+        "an expression that takes forever with the name of a topic or with a body",
         "`subscribePattern` and the pipeline match in linear time (RE2); `--grep` ends with Ctrl-C",
         "tests/mqspark/sources/live/test_queues.py",
     ),

@@ -19,11 +19,11 @@ Users and rules are those of RocketMQ 5.3 and later. The commands `user` and `ac
 a password, a status (`enable` or `disable`) and a type: a `Super` user may do everything, a
 `Normal` one what its rules allow. A *rule* allows or denies actions (`Pub`, `Sub`, `Create`,
 `Update`, `Delete`, `Get`, `List`, or `All`) on a resource (`Topic:orders`, `Group:bill*`,
-`Cluster:*`, or `*`), from everywhere or from some addresses and networks. Of the rules that match
-the narrowest decides: that for a name before that for a prefix, before that for a type, before `*`;
-of equals `Deny`. What no rule allows is refused. `acl2 test USER ACTION RESOURCE` shows the
-decision and its rule; broker and tool share the function that decides, which agrees with 5.4.0 in
-every case that a test tries.
+`Cluster:*`, or `*`), from everywhere or from some addresses and networks. The narrowest matching
+rule decides: one for a name comes before one for a prefix, then one for a type, then `*`; among
+equals, `Deny` wins. A request that no rule allows is refused. `acl2 test USER ACTION RESOURCE`
+shows the decision and its rule; broker and tool share the function that decides, which agrees with
+5.4.0 in every case that a test tries.
 
 | setting | meaning |
 | --- | --- |
@@ -47,8 +47,8 @@ only the broker may read, not into a command line. `getBrokerConfig` and `-p` sh
 them.
 
 `aclEnable` (accounts of 4.9) and `authenticationEnabled` together are an error at the start; 5.4.0
-ignores `aclEnable`. So is `authorizationEnabled` without `authenticationEnabled`, with which
-anybody could name any user.
+ignores `aclEnable`. So is `authorizationEnabled` without `authenticationEnabled`, because without
+signatures any client could claim to be any user.
 
 Users and rules are in `<storePathRootDir>/config/authUsers.json`, which is replaced atomically and
 can be read by its owner only; 5.4.0 has them in RocksDB. As in 5.4.0 they are not copied to slaves:
@@ -59,9 +59,9 @@ A request that is refused is answered with code 16 and the text of 5.4.0. The si
 on the header, before anything of the body is decoded, and in constant time. No password is logged
 or part of an error. What differs from 5.4.0:
 
-- A password is answered to a Super user only. 5.4.0 answers it to everybody who has `Get` on the
+- Only a Super user gets passwords. 5.4.0 returns them to everyone who has `Get` on the
   cluster. `copyUser` therefore needs a Super user.
-- 5.4.0 looks at the rules for requests whose header names something. Every user may send the
+- 5.4.0 checks rules only for requests whose header names something. Every user may send the
   others: change settings, create groups, fetch all offsets, end the transactions of others. Here
   these need the rights that [an account of 4.9](#a-broker-with-accounts-aclenabletrue) needs, or
   `Get` or `Update` on the cluster; see the last column. `aclStrict=false` brings back the rules of

@@ -85,6 +85,6 @@ def _run_words(words: list[str], console: Console) -> int:
 def _words() -> list[str]:
     """Return the words of the command line, read as UTF-8 whatever the locale.
 
-    Bytes that are no UTF-8 come through as surrogates: a body may hold any.
+    Bytes that are not UTF-8 become surrogates, because a body may contain any bytes.
     """
     return [os.fsencode(word).decode("utf-8", "surrogateescape") for word in sys.argv[1:]]

@@ -68,7 +68,7 @@ def _run_job(options: argparse.Namespace) -> None:
     chosen = options_of(options.job, given_options(options))
     check_file(options.parquet)
     where = stores_of(options.directories)
-    # A directory that is no store is reported before Spark takes its seconds to start.
+    # A directory that is not a store is reported before Spark takes its seconds to start.
     log_size = sum(split.end - split.start for path in where for split in plan(path))
     engine = options.engine
     if engine == AUTO:

@@ -32,7 +32,7 @@ def commitlog(
 def damage(
     spark: "SparkSession", path: str | Sequence[str], *, options: Mapping[str, str] | None = None
 ) -> "DataFrame":
-    """Return the ranges of bytes in a store's commit log that are no valid records, a row each."""
+    """Return the ranges of bytes in a store's commit log that are not valid records, a row each."""
     return table(spark, "damage", path, options=options)
 
 

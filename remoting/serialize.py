@@ -12,7 +12,7 @@ ROCKETMQ (1), big endian:
     ext = ( i16 k, key | i32 v, value )*      n = 0 and v = 0 read as null, as in Java
 
 Rule: the decoder accepts what Java accepts (language by name or number, numbers and booleans in
-``extFields``, nulls, unknown keys, bytes that are no UTF-8) and raises BadFrame for everything that
+``extFields``, nulls, unknown keys, bytes that are not UTF-8) and raises BadFrame for anything that
 has no meaning; it never raises anything else. If a key comes twice in ``extFields``, its last value
 counts.
 

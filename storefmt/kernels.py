@@ -45,7 +45,7 @@ def load(module: str, name: str, *, pure: FormT) -> FormT:
     Args:
         module: the kernel, or a module that imports one.
         name: the compiled form in it; unique among all kernels.
-        pure: the form in plain Python; None where the caller does without.
+        pure: the form in plain Python; None if the caller can do without.
     """
     _LOADED[name] = module, pure
     form: FormT | None = None if os.environ.get(PURE) else _compiled(module, name)

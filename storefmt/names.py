@@ -25,7 +25,7 @@ SELF_TEST_TOPIC: Final = "SELF_TEST_TOPIC"
 BENCHMARK_TOPIC: Final = "BenchmarkTest"
 OFFSET_MOVED_TOPIC: Final = "OFFSET_MOVED_EVENT"
 TOOLS_GROUP: Final = "TOOLS_CONSUMER"
-"""The group that every broker lets operators' tools read as."""
+"""The group of operators' tools, which every broker lets read."""
 TIMER_TOPIC: Final = "rmq_sys_wheel_timer"
 UNDELIVERED_TOPIC: Final = "rmq_sys_UNDELIVERED"
 """Messages whose topic was deleted while they waited; only our broker has it."""
@@ -50,17 +50,17 @@ class TopicKind(Enum):
     """The purpose of a topic; the value is a text for people."""
 
     ORDINARY = "messages of the users"
-    DELAY = "delayed messages wait here, one queue a delay level"
+    DELAY = "delayed messages wait here, one queue per delay level"
     HALF = "half messages of transactions wait here for their end"
-    OP = "ends of transactions: which half messages are done with"
+    OP = "ends of transactions: which half messages are decided"
     CHECK_MAX = "half messages that were never ended, given up after the last check"
     RETRY = "messages of a group that will be delivered to it again"
     DLQ = "messages that a group did not consume in all its deliveries"
-    LMQ = "a light queue: entries alone, the records are in another topic"
+    LMQ = "a light queue: only entries, the records are in another topic"
     REPLY = "answers of request-reply, by cluster"
     TRACE = "traces of sent and consumed messages"
     TIMER = "messages with a time of delivery wait here (5.x)"
-    REVIVE = "what POP gave out and what was acknowledged (5.x)"
+    REVIVE = "popped and acknowledged messages (5.x)"
     SYNC_MEMBER = "broker members exchange their state here (5.x)"
     OFFSET_MOVED = "events: a consumer asked for an offset outside a queue"
     AUTO_CREATE = "the template of topics that are created when they are used"
@@ -110,8 +110,8 @@ def kind_of(topic: str) -> TopicKind:
 def group_of(topic: str) -> str | None:
     """Return the consumer group that a retry or dead letter topic belongs to, else None.
 
-    A POP retry topic of 5.x joins group and topic, as ``%RETRY%group_topic`` (where the
-    group ends cannot be seen then) or ``%RETRY%group+topic``.
+    A POP retry topic of 5.x joins group and topic, as ``%RETRY%group_topic`` (which does not
+    show where the group ends) or ``%RETRY%group+topic``.
     """
     for prefix in (RETRY_PREFIX, DLQ_PREFIX):
         if topic.startswith(prefix):

@@ -33,7 +33,7 @@ _FILE_NAME: Final = re.compile(r"[0-9]{20}")
 
 @dataclass(frozen=True, slots=True)
 class StorePaths:
-    """The parts of one store directory; nothing is looked up on disk."""
+    """The paths of one store directory; the disk is not read."""
 
     root: Path
 
@@ -90,7 +90,7 @@ class StorePaths:
         return self.consumequeue_ext / _topic_path(topic) / _queue_name(topic, queue_id)
 
     def config_file(self, name: str) -> Path:
-        """Return the path of ``config/<name>``, as ``topics.json``."""
+        """Return the path of ``config/<name>``, such as ``topics.json``."""
         return self.config / name
 
 

@@ -5,7 +5,7 @@
 
 Rule: readers of a store read a remote path by ranges, and all other paths through the operating
 system. Nothing writes to a remote path. Support for one remote file system is a subclass of
-``RemotePath``, which this package has for queues in RocksDB alone.
+``RemotePath``; the only one in this package is for queues in RocksDB.
 """
 
 import os

@@ -428,10 +428,10 @@ class AclTestRow(Row):
         ("mqadmin acl2 test bob Sub Group:billing --source-ip 10.1.2.3", "from this address?"),
     ),
     details="The rules are read from every broker and evaluated as a broker does it; nothing is "
-    "sent as the user. The exit code is 1 where a broker would refuse. Of the rules that match, "
-    "that for a name decides before that for a prefix, before that for a type, before *; of "
-    "equals, Deny. A broker of 5.4.0 looks at the rules for requests with header fields only: "
-    "every user who signs in may read its settings and counters.",
+    "sent as the user. The exit code is 1 if a broker would refuse. The narrowest matching rule "
+    "decides: one for a name comes before one for a prefix, then one for a type, then *; among "
+    "equals, Deny wins. A broker of 5.4.0 checks rules only for requests that name something in "
+    "their header: every user may read its settings and counters.",
     rows=AclTestRow,
     columns=("broker", "subject", "action", "resource", "decision", "rule", "reason"),
 )

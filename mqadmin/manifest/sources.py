@@ -109,7 +109,7 @@ def _load(text: str) -> object:
     """Return a document of plain values, whose aliases repeat no more than ``NODES_MAX``.
 
     Raises:
-        yaml.YAMLError: it is no YAML, has a tag such as ``!!python/object``, or is too much.
+        yaml.YAMLError: it is not YAML, has a tag such as ``!!python/object``, or is too large.
     """
     import yaml
 

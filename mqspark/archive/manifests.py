@@ -148,7 +148,7 @@ def read_manifest(data: bytes, where: str) -> Commit:
     """Return the commit that a manifest describes.
 
     Raises:
-        BadArchive: it is no manifest, or one of a later version.
+        BadArchive: it is not a manifest, or one of a later version.
     """
     try:
         value = _checked(data, where)
@@ -168,7 +168,7 @@ def read_checkpoint(data: bytes, where: str) -> ArchiveState:
     """Return the state that a checkpoint describes.
 
     Raises:
-        BadArchive: it is no checkpoint, or one of a later version.
+        BadArchive: it is not a checkpoint, or one of a later version.
     """
     try:
         value = _checked(data, where)

@@ -88,7 +88,7 @@ def archive(
 
     Raises:
         BadOption: an option is wrong.
-        BadArchive: the path is no archive, or another process writes to it.
+        BadArchive: the path is not an archive, or another process writes to it.
         DataLost: a broker no longer has messages that were to be read.
         ClientError: a broker does not answer.
     """

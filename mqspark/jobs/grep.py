@@ -1,7 +1,7 @@
 """``grep``: messages whose body has a match of an expression (RE2).
 
 Rule: bodies are searched where they are read; only hits leave the worker. An excerpt is the text
-around the first match, in which bytes that are no UTF-8 become replacement characters. Compressed
+around the first match, in which bytes that are not UTF-8 become replacement characters. Compressed
 bodies are decompressed first. Both engines return the same rows, by store and log offset.
 """
 

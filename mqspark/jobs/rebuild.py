@@ -97,7 +97,7 @@ _RUN_MAX: Final = 256
 """Spark sends a worker 10,000 rows at once, so at most 74 MB of claims."""
 _CLAIMS_MAX: Final = 1 << 18
 """The claims that a worker sorts together."""
-_LOST_NOTE: Final = "bytes of the log are no record; `store verify` says where"
+_LOST_NOTE: Final = "bytes of the log are not records; `store verify` shows where"
 
 
 def rebuild(
@@ -151,7 +151,7 @@ def _whole(path: str) -> str:
 
 
 def is_damaged(rows: Iterable[Mapping[str, Any]]) -> bool:
-    """Return whether a log had bytes that are no record."""
+    """Return whether a log had bytes that are not records."""
     return any(row["note"].endswith(_LOST_NOTE) for row in rows)
 
 

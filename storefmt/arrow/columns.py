@@ -6,11 +6,12 @@ Rule: every column is nullable and has the type that Spark's Python data source 
 timestamps are UTC microseconds. The default columns leave out what is large (body,
 properties, properties_raw): name them to get them. A reader may be given any byte range
 of the log: a record belongs to the range in which it starts, so ranges that touch give
-every record once. Damage is skipped only where ``on_damage`` is there to hear of it. It belongs
+every record once. Damage is skipped only if there is an ``on_damage`` to report it to. It belongs
 to the range in which the record before it starts, so that no range has to know another one.
 
-A record that says that it lies elsewhere also counts as damage. A file whose name is wrong is read
-as its records say; if the file of the right name has the same records, it is left out.
+A record that claims another position also counts as damage. A file with a wrong name is read at
+the position that its records claim; if the file of the right name has the same records, it is left
+out.
 
 Source: as ``storefmt.formats.message`` and ``storefmt.formats.scan``, with which the rows agree.
 """
@@ -99,12 +100,12 @@ class BatchMaker(Protocol):
 
     Args:
         schema: the columns.
-        file_name: what the column ``file`` says.
+        file_name: the value of the column ``file``.
         check_crc: fill ``crc_ok``.
-        rows_max: most rows of a batch.
+        rows_max: largest number of rows of a batch.
 
     Attributes:
-        window_size: how many bytes of a file it takes at a time.
+        window_size: how many bytes of a file it reads at a time.
     """
 
     window_size: ClassVar[int]
@@ -125,7 +126,7 @@ _maker: type[BatchMaker] = load(
 
 
 def has_kernel() -> bool:
-    """Return whether columns are decoded by the compiled kernel, as fast as they can be."""
+    """Return whether the compiled kernel decodes the columns."""
     return _maker is not PlainColumns
 
 
@@ -156,15 +157,15 @@ def iter_batches(
     """Yield the records that start in a range of the log as ``pyarrow.RecordBatch``.
 
     Args:
-        paths: commit log files; others than those with 20-digit names are refused.
+        paths: commit log files; a name that does not have 20 digits is refused.
         columns: what to decode, in this order; each costs time.
         start: first log offset (bytes) of the range; need not be a record's start.
-        end: log offset behind the range; the end of the files when None.
-        rows_max: most rows of a batch, ``bytes_max`` most bytes of records in a batch that
-            has a large column (one record may be larger).
+        end: log offset after the range; the end of the files when None.
+        rows_max: largest number of rows of a batch, ``bytes_max`` largest number of bytes of
+            records in a batch that has a large column (one record may be larger).
         check_crc: fill ``crc_ok`` (null otherwise).
         on_damage: is called for each damage, which is then skipped.
-        on_end: is called where the zeros begin that no record follows in a file.
+        on_end: is called at the position after which a file has zeros but no record.
 
     Raises:
         BadCall: a column does not exist.
@@ -190,7 +191,7 @@ def iter_batches(
 
 
 def place_in_log(path: Path, file: LogFile) -> FilePlace:
-    """Return where an open log file belongs, as its records and those of the other files say.
+    """Return where an open log file belongs, judged by its records and those of the other files.
 
     Raises:
         OSError: a file cannot be read.
@@ -209,13 +210,13 @@ def place_in_log(path: Path, file: LogFile) -> FilePlace:
 def batch_of(
     data: bytes, *, columns: Sequence[str] = DEFAULT_COLUMNS, check_crc: bool = False
 ) -> Any:
-    """Return records that lie one after the other, as in a pull answer, as one batch.
+    """Return consecutive records, as in a pull answer, as one batch.
 
-    The column ``file`` is empty: an answer does not say it.
+    The column ``file`` is empty, because an answer names no file.
 
     Raises:
         BadCall: a column does not exist.
-        RecordDamaged: the bytes are not whole records; ``pos`` says from where on.
+        RecordDamaged: the bytes are not whole records; ``pos`` is where the whole ones end.
     """
     schema = schema_of(columns)
     if not data:
@@ -229,7 +230,7 @@ def batch_of(
         bad = starts[good] if good < len(starts) else behind
         # It cannot be decoded either, and the decoder says why.
         decode_record(data, bad, check_crc=False)
-        raise BadCall(f"the record at byte {bad} is good and makes no columns")
+        raise BadCall(f"the record at byte {bad} is valid but cannot be converted to columns")
     return maker.take_batch()
 
 
@@ -252,7 +253,7 @@ class _Listeners(NamedTuple):
 
 
 class _FileScan:
-    """One skip a range of one file, window by window, in one buffer.
+    """One pass over a range of one file, window by window, in one buffer.
 
     A batch has at most ``rows_max`` rows and ``bytes_max`` bytes of records, or one record.
     """
@@ -307,7 +308,7 @@ class _FileScan:
                 else:
                     window_size = -step
         yield from self._take_batch()
-        self._tell_damage_at(pos)
+        self._report_damage_at(pos)
 
     def _add_window(self, starts: "array[int]", behind: int, pos: int) -> Generator[Any, None, int]:
         """Add the records of the window at ``pos``; return how many are whole.
@@ -331,7 +332,7 @@ class _FileScan:
             added_count = passed
 
     def _misplaced(self, start: int, end: int, pos: int) -> Damage | None:
-        """Return the damage that a record of the window is, None if it is not whole or in place."""
+        """Return the damage of a misplaced record; None if it is in place or not whole."""
         raw = self._buffer[start:end].tobytes()
         try:
             record = decode_record(raw, 0, check_crc=False)
@@ -425,8 +426,8 @@ class _FileScan:
         self._listeners.report(file.name, item)
         return item.size
 
-    def _tell_damage_at(self, pos: int) -> None:
-        """Tell the damage from ``pos`` on, which the next range does not see."""
+    def _report_damage_at(self, pos: int) -> None:
+        """Report the damage from ``pos`` on, because the reader of the next range skips it."""
         while pos < self._file.size and not self._begins_at(pos):
             step = self._step_over(pos)
             if step <= 0:

@@ -63,20 +63,22 @@ class CompiledColumns:
         return Columns(self._ints, self._names, _HOSTS, self._rows_max, before)
 
     def add(self, data: Bytes, starts: Ints, at: int | None) -> int:
-        """Add the records that start there; return how many are good, before one is not.
+        """Add the records at ``starts``; return how many are valid before the first that is not.
 
         Args:
             data: the bytes.
-            at: the log offset of the first of them, where records must lie as they say; None if
-                they may say anything.
+            at: the log offset of the first of them, if records must lie where they claim; None if
+                they may claim any position.
         """
         return self._columns.add(data, starts, at)
 
     def take_batch(self) -> Any:
         """Return what was added since the last time as a record batch."""
         columns, self._columns = self._columns, self._fresh(self._columns)
-        made = columns.finish()
-        arrays = [self._array(field, columns.count, made.get(field.name)) for field in self._schema]
+        buffers = columns.finish()
+        arrays = [
+            self._array(field, columns.count, buffers.get(field.name)) for field in self._schema
+        ]
         return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
 
     def _array(self, field: Any, count: int, made: Any) -> Any:

@@ -30,13 +30,13 @@ _PART_END: Final = 2
 
 
 class Records:
-    """``count`` good records of one buffer; a bad one cuts off itself and what follows.
+    """``count`` valid records of one buffer, up to the first that is not valid.
 
     Args:
         data: the buffer, with ``PAD_SIZE`` bytes to spare after the last record.
         starts: where records start, as ``scan.scan_log`` found them.
-        at: the log offset of the first byte of the buffer, where records must lie as they say;
-            None if they may say anything.
+        at: the log offset of the first byte of the buffer, if records must lie where they claim;
+            None if they may claim any position.
     """
 
     def __init__(self, data: Bytes, starts: Ints, at: int | None = None) -> None:
@@ -224,7 +224,7 @@ class Properties:
 
 
 def first_bad_text(raw: Any) -> int:
-    """Return the number of the first item that is not UTF-8; the count when all are."""
+    """Return the number of the first item that is not UTF-8, or the count if all are."""
     for row, item in enumerate(raw.to_pylist()):
         try:
             item.decode()
@@ -234,7 +234,7 @@ def first_bad_text(raw: Any) -> int:
 
 
 def same_text(text: str, count: int) -> Any:
-    """Return ``text`` so many times."""
+    """Return an array of ``count`` times ``text``."""
     raw = text.encode()
     offsets = np.arange(count + 1, dtype=np.int32) * np.int32(len(raw))
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(raw * count)]
@@ -242,7 +242,7 @@ def same_text(text: str, count: int) -> Any:
 
 
 def timestamps(times_ms: Ints) -> Any:
-    """Return times as timestamps; those that no calendar has are null, as SQL refuses them."""
+    """Return times as timestamps; times outside the calendar are null, because SQL refuses them."""
     low, high = CALENDAR_MS.start, CALENDAR_MS.stop
     if len(times_ms) and times_ms.min() >= low and times_ms.max() < high:
         buffers = [None, pa.py_buffer(times_ms * 1000)]

@@ -4,9 +4,9 @@
     starts ──> RecordParts (where body, topic, properties lie) ──> ints, texts
                                properties ──> columns_properties
 
-Rule: optional, and a copy of ``columns_decode`` in what it returns, which tests hold for
-any bytes. A length is compared with what is there before it is used, and nothing behind
-the end of a record is read.
+Rule: optional; it returns what ``columns_decode`` returns, which tests compare for any bytes. A
+length is compared with the bytes that are left before it is used, and nothing after the end of a
+record is read.
 
 Source: as ``storefmt.formats.message``, ``storefmt.formats.properties``.
 """
@@ -106,9 +106,9 @@ cdef class Columns:
     Args:
         ints: the columns of numbers: name, where the field lies in the head for each of the
             four combinations of hosts, its size in bytes (4 or 8).
-        names: the other columns that are wanted.
+        names: the other columns.
         host_places: where the born host and the store host lie, as for numbers.
-        before: the columns of the batch before, which say how much room this one may need.
+        before: the columns of the batch before, which show how much room this one may need.
     """
 
     cdef readonly int64_t count
@@ -168,10 +168,10 @@ cdef class Columns:
         return self.made[name]
 
     def add(self, data, const int64_t[::1] starts, at):
-        """Add the records that start there; return how many of them.
+        """Add the records at ``starts``; return how many were added.
 
-        ``at`` is the log offset of the first byte, or None if records may say any. Those from the first on that does not add up are left out, and those for which
-        there is no room.
+        ``at`` is the log offset of the first byte, or None if records may claim any position. The
+        first record that does not add up, or that does not fit, ends them.
         """
         cdef Py_buffer whole
         cdef RecordParts rows[BLOCK]

@@ -38,12 +38,12 @@ class PlainColumns:
         self._batch: Any = None
 
     def add(self, data: Bytes, starts: Ints, at: int | None) -> int:
-        """Take the records that start there; return how many are good, before one is not.
+        """Add the records at ``starts``; return how many are valid before the first that is not.
 
         Args:
             data: with ``PAD_SIZE`` bytes to spare after the last record.
-            at: the log offset of the first byte of ``data``, where records must lie as they say;
-                None if they may say anything.
+            at: the log offset of the first byte of ``data``, if records must lie where they
+                claim; None if they may claim any position.
         """
         records = Records(data, starts, at)
         arrays = [self._column(field.name, records) for field in self._schema]

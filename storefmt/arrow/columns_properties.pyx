@@ -4,8 +4,8 @@
     name 01 value 02 name 01 value ──> Pair, Pair ──> map, tags, keys, ids
 
 Rule: as ``storefmt.formats.properties.parse_properties``: a part without a name, a value or the
-separator is dropped, the last of equal names wins and stays at the place of the first,
-bytes that are not UTF-8 become U+FFFD. However many names there are, time grows with them.
+separator is dropped, the last of equal names wins and stays at the place of the first, and
+bytes that are not UTF-8 become U+FFFD. The time is linear in the number of names.
 """
 
 from cpython.unicode cimport PyUnicode_DecodeUTF8
@@ -54,7 +54,7 @@ cdef int role_of(const Part *name) noexcept:
 
 
 cdef class Pairs:
-    """The pairs of one record after the other.
+    """The pairs of one record after another.
 
     Most records have the names of the one before, in the same order: its ``shape``. While
     that holds, names are compared, not searched for, and none can come twice.
@@ -64,7 +64,7 @@ cdef class Pairs:
         free(self.found)
 
     cdef int find(self, Part text) except -1:
-        """Find the pairs of ``text``, which must stay until they were used."""
+        """Find the pairs of ``text``, which must stay valid until they have been used."""
         cdef const uint8_t *at
         cdef const uint8_t *end
         cdef int64_t size, name_size
@@ -114,7 +114,7 @@ cdef class Pairs:
         return at
 
     cdef int expect(self) except -1:
-        """Take the shape of the record that was found; none where a name is too long."""
+        """Adopt the shape of the record just read, or no shape if a name is too long."""
         cdef int64_t number
         cdef const Pair *pair
         self.shape_count = 0

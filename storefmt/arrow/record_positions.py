@@ -53,7 +53,7 @@ class Lane(NamedTuple):
 class RecordPositions(NamedTuple):
     """Where the parts of records lie in the data, one item a record.
 
-    Behind the first record that is not whole, positions may lie anywhere.
+    After the first record that is not whole, positions are undefined.
     """
 
     body: Ints

@@ -33,7 +33,7 @@ def decode(data: bytes) -> BrokerIdentity:
     """Return the content of a file.
 
     Raises:
-        ConfigDamaged: it has not three or four parts, or the id is not a number from 1.
+        ConfigDamaged: it does not have three or four parts, or the id is not a number from 1.
     """
     try:
         parts = data.decode().split("#")

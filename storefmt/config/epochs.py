@@ -5,8 +5,9 @@
      "masterRole": "SYNC_MASTER", the role of its master, which a promotion takes over
      "formerMaster": "10.0.0.1:10911"}    address of the master that this broker replaced
 
-Rule: an epoch is a time in ms since 1970, at most ``EPOCH_MAX``. A broker does not start with a
-file that says anything else; ``mend`` makes one that it can start with.
+Rule: an epoch is a time in ms since 1970, at most ``EPOCH_MAX``. A broker does not start with any
+other file, because it could not tell whether its log is the newest; ``mend`` returns a content
+with which it starts.
 
 Source: none, RocketMQ 4.9 has no epochs.
 """
@@ -20,7 +21,7 @@ FILE_NAME: Final = "epoch.json"
 EPOCH_MAX: Final = 253_402_300_799_999
 """The last ms of the year 9999."""
 AHEAD_MS_MAX: Final = 24 * 3_600_000
-"""How far an epoch that is heard of may lie beyond the clock."""
+"""How far ahead of the clock an epoch of another broker may be."""
 TEXT_SIZE_MAX: Final = 300
 
 
@@ -34,7 +35,7 @@ class Epochs(NamedTuple):
 
 
 def is_believable(epoch: int, now_ms: int) -> bool:
-    """Return whether an epoch may have been given by now; clocks may differ by a day."""
+    """Return whether an epoch can have been issued by now; clocks may differ by a day."""
     return 0 <= epoch <= min(now_ms + AHEAD_MS_MAX, EPOCH_MAX)
 
 
@@ -73,8 +74,8 @@ def encode(epochs: Epochs) -> str:
 def mend(data: bytes, *, epoch: int | None = None) -> Epochs:
     """Return what can be kept of a file's content.
 
-    An epoch that cannot be read becomes 0, and what was heard of becomes the epoch, so that the
-    broker knows of no promotion but its own. It learns of others when it asks its peers.
+    An epoch that cannot be read becomes 0, and ``heard`` becomes the epoch, so that the broker
+    only knows its own promotion. It learns of others when it asks its peers.
 
     Args:
         data: the content; it may be anything.

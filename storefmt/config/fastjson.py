@@ -95,7 +95,7 @@ def loads(text: str | bytes) -> Json:
 
 
 def dialect_of(text: str | bytes) -> Dialect:
-    """Return which library laid a pretty text out; the older one where both would do the same."""
+    """Return which library formatted a pretty text; the older one if both would do it alike."""
     match = _FASTJSON2.search(text if isinstance(text, str) else str(text, "utf-8", "replace"))
     return Dialect.FASTJSON if match is None else Dialect.FASTJSON2
 
@@ -173,13 +173,13 @@ def _finite(text: str) -> float:
     return value
 
 
-# NaN and numbers beyond a double go the long way, which knows what to do with them.
+# NaN and numbers beyond a double take the slow path, which handles them.
 _STRICT: Final = json.JSONDecoder(
     parse_constant=_refuse_constant, parse_float=_finite, strict=False
 )
 
 
-# The same in Python: the parser in C lets no other thread run before it is done.
+# The same in Python, because the parser in C lets no other thread run until it has finished.
 _PATIENT: Final = json.JSONDecoder(
     parse_constant=_refuse_constant, parse_float=_finite, strict=False
 )

@@ -5,7 +5,7 @@
     value   object list "…" '…' number true false null NaN undefined
     between tokens: blanks, /* … */, // …; a comma may stand before } and ]
 
-Rule: the text may come from anybody. Nesting is limited to ``DEPTH_MAX``, each token is matched
+Rule: the text may come from an attacker. Nesting is limited to ``DEPTH_MAX``, each token is matched
 once, and references may neither form a circle nor multiply the value beyond ``VALUES_MAX``.
 
 Source: com.alibaba.fastjson (1.2.69) parser/JSONLexerBase, parser/DefaultJSONParser,
@@ -28,7 +28,7 @@ class ObjectKey(tuple[tuple[str, Scalar], ...]):
 
     def get(self, name: str) -> Scalar:
         """Return the value of ``name``, None where there is none."""
-        return next((value for known, value in self if known == name), None)
+        return next((value for key, value in self if key == name), None)
 
 
 Key = str | int | ObjectKey
@@ -85,7 +85,7 @@ def excerpt(text: str) -> str:
 
 
 class _Reader:
-    """One skip a text; ``pos`` is always at the next unread character."""
+    """One pass over a text; ``_pos`` is always at the next unread character."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -203,7 +203,7 @@ class _Reader:
             raise self._error(f"number of {len(digits)} digits is too large") from None
 
     def _next(self) -> str:
-        """Skip what does not count and return the next character, "" at the end."""
+        """Skip blanks and comments, and return the next character, or "" at the end."""
         text, pos = self._text, self._pos
         char = text[pos : pos + 1]
         if char in " \t\r\n\f\b/" and char:
@@ -249,7 +249,7 @@ def follow_references(root: Json) -> Json:
         elif isinstance(place, int):
             holder[place] = target
     if _path_of(root) is not None:
-        raise ConfigDamaged("json text is nothing but a reference")
+        raise ConfigDamaged("json text is only a reference")
     if targets:
         _count(root, 0, {})
     return root

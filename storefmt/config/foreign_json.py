@@ -1,4 +1,4 @@
-"""Read JSON that somebody else may have written: whatever is wrong with it is a ``ValueError``.
+"""Read JSON from an untrusted source: every fault in it is a ``ValueError``.
 
 ``json.loads`` raises RecursionError for deep nesting, returns infinity or NaN, which ``int`` and
 comparisons trip over later, for ``1e999``, ``Infinity`` and ``NaN``, and keeps the last of two
@@ -32,7 +32,7 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(fields) < len(pairs):
         names = [name for name, _ in pairs]
         double = next(name for name in fields if names.count(name) > 1)
-        raise ValueError(f"{double[:40]!r} is there twice in one object")
+        raise ValueError(f"{double[:40]!r} occurs twice in one object")
     return fields
 
 

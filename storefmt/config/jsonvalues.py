@@ -27,13 +27,13 @@ def as_object(value: Json, what: str) -> Object:
 
 def table_of(fields: Object, name: str) -> list[tuple[Key, Json]]:
     """Return the items of the object ``name``, without those that are null."""
-    # Java's maps take no null values.
+    # Java's maps do not accept null values.
     return [item for item in as_object(fields.get(name), name).items() if item[1] is not None]
 
 
 def as_number(value: Json, what: str) -> int:
     """Return a number that may be text; ConfigDamaged for anything else."""
-    # Java reads numbers out of text too.
+    # Java also reads numbers from text.
     if isinstance(value, int | float | str):
         try:
             return int(value)

@@ -23,7 +23,7 @@ FILE_NAME: Final = "epochFileCheckpoint"
 EPOCH_MAX: Final = (1 << 31) - 1
 OFFSET_MAX: Final = (1 << 63) - 1
 ENTRIES_MAX: Final = 1_000_000
-"""Most entries that are read."""
+"""Largest number of entries that is read."""
 
 
 class EpochStart(NamedTuple):
@@ -70,8 +70,8 @@ def common_end(
 ) -> int | None:
     """Return the log offset up to which two logs are the same.
 
-    The newest epoch that both logs began at the same offset decides: they are the same up to where
-    the first of them leaves it.
+    The newest epoch that begins at the same offset in both logs decides: they are the same up to
+    the point at which the first of them ends it.
 
     Args:
         ours: the epochs of a log, the oldest first.

@@ -11,7 +11,7 @@
 
 Rule: reading is as lenient as fastjson (missing keys keep Java's default, numbers and booleans may
 be text). Writing gives fastjson's pretty text, with a table in the order of its dict. Fields that
-are unknown here, as most fields that 5.x adds, are kept in ``extra`` and written back in their
+are unknown here, such as most fields that 5.x adds, are kept in ``extra`` and written back in their
 place, and a table is written in the layout of the library that wrote it (``dialect``). So
 rewriting a file of 5.x loses nothing. Names are only data here; ``storefmt.paths`` checks them
 where they become a path.
@@ -87,7 +87,7 @@ class DataVersion:
     timestamp_ms: int = 0
     counter: int = 0
     extra: Mapping[Key, Json] = field(default_factory=dict, hash=False)
-    """What a later release wrote and nothing here reads."""
+    """Fields of a later release that nothing here reads."""
 
     @classmethod
     def from_json(cls, value: Json) -> Self:
@@ -116,7 +116,7 @@ class TopicConfig:
     topic_sys_flag: int = 0
     order: bool = False
     extra: Mapping[Key, Json] = field(default_factory=dict, hash=False)
-    """What a later release wrote; of it, ``attributes`` is read."""
+    """Fields of a later release, of which only ``attributes`` is read."""
 
     @classmethod
     def from_json(cls, value: Json, *, name: str = "") -> Self:
@@ -156,7 +156,7 @@ class TopicConfig:
 
     @property
     def message_type(self) -> str:
-        """The type of the messages that the topic is for; NORMAL where none is given."""
+        """The type of the messages that the topic is for; NORMAL if none is set."""
         return self.attributes.get(MESSAGE_TYPE, NORMAL)
 
     @property
@@ -187,7 +187,7 @@ class SubscriptionGroup:
     which_broker_when_consume_slowly: int = 1
     notify_consumer_ids_changed_enable: bool = True
     extra: Mapping[Key, Json] = field(default_factory=dict, hash=False)
-    """What a later release wrote and nothing here reads."""
+    """Fields of a later release that nothing here reads."""
 
     @classmethod
     def from_json(cls, value: Json, *, name: str = "") -> Self:
@@ -235,8 +235,8 @@ class _StateFile(ABC):
         """Return the table in the text of the file.
 
         Raises:
-            ConfigDamaged: it is no JSON object, a key in it is not ``topic@group``, or a number
-                is none.
+            ConfigDamaged: it is not a JSON object, a key in it is not ``topic@group``, or a number
+                is malformed.
         """
         table = cls.from_json(loads(text))
         table.dialect = dialect_of(text)
@@ -288,7 +288,7 @@ class TopicTable(_StateFile):
         """Return the text of the file.
 
         Args:
-            known: texts of its topics, where the table is written again and again.
+            known: cached texts of its topics, if the table is written repeatedly.
         """
         topics = (TopicTexts() if known is None else known).texts_of(self)
         return dumps(self._with(topics), pretty=True, dialect=self.dialect)
@@ -305,7 +305,7 @@ class TopicTable(_StateFile):
         return {name: topic for name, topic in self.topics.items() if old.get(name) is not topic}
 
     def apply(self, changes: "TopicChanges") -> None:
-        """Take over changes, if this is the table that they are based on.
+        """Apply changes if this is the table that they are based on.
 
         A table of another version was written later and has these changes already, or it comes from
         another broker or a backup, to which they do not apply.
@@ -359,8 +359,8 @@ class TopicChanges(_StateFile):
 class TopicTexts:
     """The texts of topics in topics.json, kept from one writing of the file to the next.
 
-    To make the text of 20,000 topics takes a third of a second; to join texts that are there takes
-    a tenth of that. One thread at a time may use it.
+    Formatting 20,000 topics takes a third of a second, and joining cached texts a tenth of that.
+    One thread at a time may use it.
     """
 
     def __init__(self) -> None:
@@ -414,8 +414,8 @@ class GroupTable(_StateFile):
 class ConsumerOffsets(_StateFile):
     """consumerOffset.json: (topic, group) -> queue id -> next queue offset to read.
 
-    ``lmq_offsets`` is there with enableLmq alone: (topic, group) -> next queue offset of
-    the one queue of a light queue; then the file is lmqConsumerOffset.json.
+    ``lmq_offsets`` is used only with enableLmq: (topic, group) -> next queue offset of the
+    only queue of a light queue; then the file is lmqConsumerOffset.json.
     """
 
     offsets: dict[tuple[str, str], dict[int, int]] = field(default_factory=dict)
@@ -464,7 +464,7 @@ class DelayOffsets(_StateFile):
     extra: Mapping[Key, Json] = field(default_factory=dict)
     log_offset: int | None = field(default=None, compare=False)
     """Every message that ``offsets`` counts as delivered lies below this offset of the commit
-    log, and every later delivery lies at or after it; None where the file does not say so.
+    log, and every later delivery lies at or after it; None if the file does not contain it.
     The real broker ignores this entry and leaves it out when it writes the file."""
 
     @classmethod
@@ -487,16 +487,16 @@ class DelayOffsets(_StateFile):
 def load_config(
     path: Path, decode: Callable[[bytes], _Value], *, passed_over: list[str] | None = None
 ) -> _Value | None:
-    """Return what a config file holds, or its ``.bak``; None when there is neither.
+    """Return the content of a config file or of its ``.bak``; None if neither exists.
 
     Args:
-        path: as ``config/topics.json``.
-        decode: as ``TopicTable.decode``. An empty file counts as damaged.
-        passed_over: gets why ``path`` itself cannot be read, when its ``.bak`` can.
+        path: such as ``config/topics.json``.
+        decode: such as ``TopicTable.decode``. An empty file counts as damaged.
+        passed_over: is called with why ``path`` itself cannot be read, if its ``.bak`` can.
 
     Raises:
-        ConfigDamaged: one of the files is there and neither can be read. (Java starts
-            without topics or offsets then, and forgets them.)
+        ConfigDamaged: one of the files exists, but neither can be read. (Java then starts
+            without topics or offsets, and forgets them.)
     """
     problems: list[str] = []
     for candidate in (path, path.with_name(path.name + ".bak")):

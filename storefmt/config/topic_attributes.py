@@ -4,8 +4,8 @@
     +message.type=FIFO,-reserve.time             in a request: sets the first, removes the second
 
 A broker of 4.9 skips the key when it reads topics.json or a list of topics, and loses it when
-it writes the file. Of the attributes of 5.4.0, ours has ``message.type``, which is for people and
-for the proxy: a broker takes every message, whatever the type of its topic.
+it writes the file. Of the attributes of 5.4.0, this broker supports ``message.type``, which is for
+people and for the proxy: a broker accepts every message, whatever the type of its topic.
 
 Rule: a topic without the attribute is of type NORMAL, and one without attributes has no key.
 
@@ -68,7 +68,7 @@ def alter_attributes(current: Mapping[str, str], changes: str, *, is_new: bool) 
     Args:
         current: the attributes that it has.
         changes: what the request says, see ``parse_changes``.
-        is_new: the topic is made by this request.
+        is_new: this request creates the topic.
 
     Raises:
         BadCall: the request cannot be carried out; nothing of it is.

@@ -1,9 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """The two loops of ``storefmt.dispatch.index_table`` in C: hashes of keys, and their entries.
 
-Rule: optional, and a copy of ``key_rows_pure`` and ``add_rows_pure`` in what it returns and
-changes, which tests hold for any keys. The memory of the new entries is there before a slot
-is changed, and a slot's number is compared with the slots that are there.
+Rule: optional; it returns and changes what ``key_rows_pure`` and ``add_rows_pure`` do, which tests
+compare for any keys. The memory of the new entries is allocated before a slot is changed, and a
+slot's number is compared with the number of slots.
 
 Source: as ``storefmt.dispatch.index_table``.
 """

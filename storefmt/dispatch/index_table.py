@@ -52,7 +52,7 @@ class WritableFile(Protocol):
 
 
 class IndexWrite(NamedTuple):
-    """What one write brings from memory into the file of a table."""
+    """What one write copies from memory into the file of a table."""
 
     parts: list[tuple[int, bytes]]
     """Positions and bytes, in the order in which they are written."""
@@ -102,7 +102,7 @@ class IndexTable:
 
     @property
     def is_written(self) -> bool:
-        """Return whether nothing is only in memory."""
+        """Return whether the file has everything that is in memory."""
         return not self._fresh and 1 not in self._dirty
 
     @property
@@ -125,7 +125,7 @@ class IndexTable:
     def put_rows(self, rows: list[Row]) -> int:
         """Add keys in log order while there is room; return how many were added."""
         if self._slots is None:
-            # Only now: slots that could not be read must not count as empty.
+            # Loaded at the first key, so that slots that could not be read never count as empty.
             self._slots = self._load_slots()
             self._dirty = bytearray(-(-self.slot_count // PAGE_SLOTS))
         room = self.entry_count_max - self.entry_count
@@ -192,7 +192,7 @@ class IndexTable:
         return IndexWrite(parts, len(self._fresh), self.entry_count, pages)
 
     def end_write(self, write: IndexWrite, *, is_done: bool) -> None:
-        """Let go of what is in the file now; if it is not there, it has to be written again."""
+        """Release what is in the file now; unless ``is_done``, it has to be written again."""
         if is_done:
             del self._fresh[: write.entries_size]
             self._written_count = write.entry_count

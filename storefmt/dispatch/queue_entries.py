@@ -1,4 +1,4 @@
-"""The bytes of a queue that is made again, of the log's records and of what was there before.
+"""The bytes of a queue that is rebuilt from the log's records and the old entries.
 
     |history|filler|entry k|entry k+1|…|0 0 0|     files of one size, named by first byte
 

@@ -2,7 +2,7 @@
 
     record claims 7 ── 7 is next, or its old entry is there ──> entry 7
                     └ else: wait for the next record of this queue to tell whether a record is
-                            missing, the topic was made again (0, 1, …), or the field is damaged
+                            missing, the topic was recreated (0, 1, …), or the field is damaged
     a copy claims 7 ─── as above, if the broker makes copies, and 7 was not passed yet
 
 Rule: within a queue, offsets have no gaps. No CRC covers the queue offset of a record, so a single
@@ -57,7 +57,7 @@ def is_plausible(
         return False
     if expected is None:
         return queue_offset == 0 or is_late or is_old_entry(queue_offset)
-    # A topic that was deleted and made again, or records that were lost.
+    # A topic that was deleted and created again, or records that were lost.
     is_skip = 0 < (queue_offset - expected) * RECORD_SIZE_MIN <= lost_size
     return is_skip or is_old_entry(queue_offset)
 
@@ -65,7 +65,7 @@ def is_plausible(
 def is_copy_believed(
     claim: Claim, is_old_entry: IsOldEntry, *, expected: int | None, makes_copies: bool
 ) -> bool:
-    """Return whether a further entry, in the queue of a multi-dispatch, may be believed at all.
+    """Return whether a further entry, in the queue of a multi-dispatch, may be believed.
 
     A broker without multi-dispatch stores what a producer says in INNER_MULTI_QUEUE_OFFSET and
     makes no entry, and 4.9.7 with multi-dispatch stores it for the messages of a batch. So such

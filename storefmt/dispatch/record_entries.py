@@ -94,7 +94,7 @@ def tags_code_of(topic: str, properties: bytes, store_ms: int, *, due: DueTimes)
 
 
 def may_have_copies(properties: bytes) -> bool:
-    """Tell by a quick search of a record's properties whether to call ``copy_offsets``."""
+    """Return whether to call ``copy_offsets``, by a quick search of a record's properties."""
     # ``in`` would first try the mark as a number, and raise and drop an error for each record.
     return properties.find(_COPIES) >= 0
 

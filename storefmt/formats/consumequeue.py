@@ -19,7 +19,7 @@ an all-zero entry is never written.
     | compacted_offset | reserved |
 
 Rule: a topic with the attribute ``queue.type=BatchCQ`` has batch entries under
-``batchconsumequeue/<topic>/<queue id>/`` in place of a consume queue. They are in the order of
+``batchconsumequeue/<topic>/<queue id>/`` instead of a consume queue. They are in the order of
 ``base_queue_offset`` and each covers ``message_count`` queue offsets, so a file is named by bytes
 and searched by offset. A record of one message counts as 1.
 
@@ -66,7 +66,7 @@ class CqEntry(NamedTuple):
 def entry_columns(data: bytes | bytearray) -> tuple[tuple[int, ...], ...]:
     """Return log offsets, sizes and tags codes of whole entries, a tuple of each.
 
-    Less than half the time of unpacking them one by one.
+    This takes less than half the time of unpacking them one by one.
     """
     flat = _entries_struct(len(data) // ENTRY_SIZE).unpack(data)
     return flat[0::3], flat[1::3], flat[2::3]

@@ -35,7 +35,7 @@ BLANK_SIZE_MIN: Final = _BLANK.size
 MAGIC_NORMAL: Final = 1
 MAGIC_NOOP: Final = 2
 MAGIC_CONFIG_CHANGE: Final = 3
-"""Known to later releases (0.4); 0.3.1.2 writes and reads 1 alone."""
+"""Known to later releases (0.4); 0.3.1.2 writes and reads only 1."""
 MAGIC_BLANK: Final = -1
 _MAGICS: Final = range(MAGIC_NORMAL, MAGIC_CONFIG_CHANGE + 1)
 ENTRY_SIZE_MAX: Final = 64 << 20
@@ -109,8 +109,8 @@ def wraps(head: bytes, record: Record) -> bool:
     if len(head) != HEAD_SIZE:
         return False
     magic, size, _, _, pos, _, _, _, body_size = _HEAD.unpack(head)
-    found = (magic, size, pos, body_size)
-    return found == (
+    fields = (magic, size, pos, body_size)
+    return fields == (
         MAGIC_NORMAL, HEAD_SIZE + record.size, record.log_offset - HEAD_SIZE, record.size
     )  # fmt: skip
 
@@ -161,7 +161,7 @@ def walk_entries(
 
     Raises:
         RecordDamaged: an entry is damaged, or says that it lies elsewhere; ``pos`` is its
-            position in the file. Nothing after it is looked at, as in Java.
+            position in the file. As in Java, nothing after it is read.
     """
     pos = 0
     while pos < size:

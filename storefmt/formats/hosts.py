@@ -40,7 +40,9 @@ def pack_address(ip: str) -> bytes:
     try:
         return ipaddress.ip_address(ip.partition("%")[0]).packed
     except ValueError:
-        raise BadCall(f"{ip!r} is no IPv4 or IPv6 address; give an address, not a name") from None
+        raise BadCall(
+            f"{ip!r} is not an IPv4 or IPv6 address; give an address, not a name"
+        ) from None
 
 
 @lru_cache(maxsize=4096)
@@ -76,7 +78,7 @@ def parse_host(text: str) -> bytes:
         BadCall: the port is missing, or the rest is not an address.
     """
     ip, colon, port = text.rpartition(":")
-    # isascii: isdigit alone takes superscripts, which int() refuses.
+    # isascii, because isdigit alone accepts superscripts, which int() refuses.
     if not colon or not (port.isascii() and port.isdigit()):
         raise BadCall(f"{text!r} is not a host; expected address:port, for example 127.0.0.1:10911")
     if ip.startswith("[") and ip.endswith("]"):

@@ -62,7 +62,7 @@ class IndexHeader(NamedTuple):
         if len(data) < HEADER.size:
             raise RecordDamaged(
                 f"index header of {len(data)} bytes, expected {HEADER.size}; "
-                "delete the file and let the broker build it again",
+                "delete the file and let the broker rebuild it",
                 kind=DamageKind.TRUNCATED,
                 found=len(data),
                 expected=HEADER.size,
@@ -192,7 +192,7 @@ def older_number(number: int, entry: IndexEntry, *, entry_count: int) -> int:
         # that also makes every walk finite.
         raise RecordDamaged(
             f"index entry {number}: previous is {entry.previous}, expected an older entry; "
-            "delete the index file and let the broker build it again",
+            "delete the index file and let the broker rebuild it",
             kind=DamageKind.BAD_CHAIN,
             pos=number,
             field="previous",

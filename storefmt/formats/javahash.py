@@ -56,7 +56,7 @@ def hash_pure(text: str) -> int:
     """Do what ``string_hash`` does, in plain Python."""
     if _TAIL < len(text) <= _CACHED_SIZE_MAX and text.isascii():
         # Message ids and order numbers share long beginnings, and their last characters are
-        # some of a few thousand: mostly, both parts are known.
+        # some of a few thousand, so both parts are usually cached.
         value = (_cached_head(text[:-_TAIL]) * _TAIL_FACTOR + _cached_tail(text[-_TAIL:])) & _MASK
     else:
         value = _unsigned(text)
@@ -86,7 +86,7 @@ def _sum(units: Iterable[int], size: int) -> int:
 
 _BIG_ENDIAN: Final = array("H", b"\0\1")[0] == 1
 _hash: Hash = load("storefmt.formats.javahash_kernel", "hash_compiled", pure=hash_pure)
-# Tags are few and come again with every message.
+# There are few tags, and they recur with every message.
 _cached_hash = lru_cache(maxsize=4096)(string_hash)
 _cached_head = lru_cache(maxsize=4096)(_unsigned)
 _cached_tail = lru_cache(maxsize=1 << 14)(_unsigned)

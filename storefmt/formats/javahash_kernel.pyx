@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """The hash of ``storefmt.formats.javahash`` in C: one step for each UTF-16 code unit.
 
-Rule: optional, and a copy of ``hash_pure`` in what it returns, which tests hold for any text.
+Rule: optional; it returns what ``hash_pure`` returns, which tests compare for any text.
 The units are read where Python keeps the characters, of one, two or four bytes each; a
 character beyond the BMP counts as the two units of its surrogate pair.
 

@@ -167,7 +167,7 @@ MESSAGE: Final = Layout(
         Field("magic", I32, "", "daa320a7; daa320ab when topic_size is an int16 (5.x)"),
         Field("body_crc", I32, "", "CRC-32 of the stored body & 7fffffff; 0 when empty"),
         Field("queue_id", I32, "", "queue of the topic"),
-        Field("flag", I32, "", "the user's own number, never looked at"),
+        Field("flag", I32, "", "a number of the user's, which RocketMQ ignores"),
         Field("queue_offset", I64, "entries", "position in the consume queue"),
         Field("log_offset", I64, "bytes", "position of this record in the commit log"),
         Field("sys_flag", I32, "", "compression, transaction and host bits"),
@@ -212,8 +212,8 @@ BATCH_ENTRY: Final = Layout(
     "One message in the body of a batch send.",
     (
         Field("size", I32, "bytes", "the whole entry, this field included"),
-        Field("magic", I32, "", "0, not looked at"),
-        Field("body_crc", I32, "", "0, not looked at"),
+        Field("magic", I32, "", "0, ignored"),
+        Field("body_crc", I32, "", "0, ignored"),
         Field("flag", I32, "", "the user's own number"),
         Field("body_size", I32, "bytes", "length of the body"),
         Field("body", BYTES, "", ""),
@@ -301,7 +301,7 @@ TIMER_SLOT: Final = Layout(
         Field("first_pos", I64, "bytes", "timer log position of the oldest unit; -1 for none"),
         Field("last_pos", I64, "bytes", "timer log position of the newest unit; -1 for none"),
         Field("message_count", I32, "messages", "due then, less those deleted"),
-        Field("magic", I32, "", "0, not looked at"),
+        Field("magic", I32, "", "0, ignored"),
     ),
 )
 TIMER_UNIT: Final = Layout(
@@ -330,7 +330,7 @@ TIMER_BLANK: Final = Layout(
 )
 TIMER_CHECKPOINT: Final = Layout(
     "timer checkpoint",
-    "How far the timer got (config/timercheck, 5.x); of the rest of the 4096 bytes our broker "
+    "How far the timer got (config/timercheck, 5.x); of the rest of the 4096 bytes `mqbroker` "
     "uses 12.",
     (
         Field("last_read_ms", I64, "ms", "tick up to which messages were delivered"),

@@ -297,7 +297,7 @@ def decode_records(data: bytes | memoryview, *, check_crc: bool = True) -> list[
 
 
 def decode_good_pure(data: bytes, check_crc: bool) -> tuple[list[Record], int]:
-    """Leave every record to the general way."""
+    """Leave every record to the general decoder."""
     return [], 0
 
 
@@ -414,4 +414,4 @@ def _bad_topic(raw: bytes, pos: int) -> RecordDamaged:
 _decode_good: Final[DecodeGood] = load(
     "storefmt.formats.message_kernel", "decode_compiled", pure=decode_good_pure
 )
-"""The short way in use."""
+"""The fast decoder in use."""

@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """Decodes the good records at the beginning of an answer in C.
 
-Rule: optional. Records are decoded as ``storefmt.formats.message`` decodes them (tests hold that
-for any bytes); decoding stops before the first record that is not good, and says nothing about it.
+Rule: optional. Records are decoded as ``storefmt.formats.message`` decodes them (tests compare both
+for any bytes); decoding stops before the first record that is not valid and does not report why.
 
 Source: as ``storefmt.formats.message``.
 """

@@ -28,7 +28,7 @@ assert _STAMP_SIZE == 12
 
 
 class UniqueId(NamedTuple):
-    """What a unique id tells: ``ip`` as text, ``born_ms_in_month`` in the client's local time."""
+    """The parts of a unique id: ``ip`` as text, ``born_ms_in_month`` in the client's local time."""
 
     ip: str
     pid: int
@@ -53,17 +53,17 @@ def parse_offset_id(text: str) -> tuple[bytes, int]:
     Raises:
         BadCall: ``text`` is not 32 or 56 hex digits.
     """
-    raw = _unhex(text, "offset message id")
+    raw = _unhex(text, "an offset message id")
     return raw[:-8], int.from_bytes(raw[-8:], "big", signed=True)
 
 
 def decode_unique_id(text: str) -> UniqueId:
-    """Return what is in a unique id; any 32 or 56 hex digits have a meaning here.
+    """Return the parts of a unique id; any 32 or 56 hex digits can be split.
 
     Raises:
         BadCall: ``text`` is not 32 or 56 hex digits.
     """
-    raw = _unhex(text, "unique id")
+    raw = _unhex(text, "a unique id")
     pid, seed, born_ms, counter = _STAMP.unpack(raw[-_STAMP_SIZE:])
     return UniqueId(address_text(raw[:-_STAMP_SIZE] + bytes(4)), pid, seed, born_ms, counter)
 
@@ -124,5 +124,5 @@ def _unhex(text: str, what: str) -> bytes:
     except ValueError:
         raw = b""
     if len(text) not in ID_SIZES or len(raw) * 2 != len(text):
-        raise BadCall(f"{text!r} is no {what}; expected 32 or 56 hex digits")
+        raise BadCall(f"{text!r} is not {what}; expected 32 or 56 hex digits")
     return raw

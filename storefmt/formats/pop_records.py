@@ -1,15 +1,15 @@
 """The records of POP in the topic rmq_sys_REVIVE_LOG_<cluster>, whose bodies are JSON (5.x).
 
-    tag    body                                                          what it says
+    tag    body                                                          meaning
     ck     {"bn":B,"c":G,"d":[0,1],"it":MS,"pt":MS,"q":Q,"so":S,"t":T}    messages S+0, S+1 are out
     ack    {"ao":OFFSET,"bn":B,"c":G,"pt":MS,"q":Q,"so":S,"t":T}          one is acknowledged
     bAck   {"ao":-1,"aol":[OFFSET,…], …}                                  several are
 
-A checkpoint names what one pop took from one queue: the queue offsets ``so`` plus each of ``d``, or
-``n`` messages in a row where there is no ``d``. Acknowledgements name its group, topic, queue,
-``so`` and pop time. The topic is the retry topic where the messages came from there.
+A checkpoint names the messages that one pop took from one queue: the queue offsets ``so`` plus each
+of ``d``, or ``n`` messages in a row if there is no ``d``. Acknowledgements name its group, topic,
+queue, ``so`` and pop time. The topic is the retry topic if the messages came from there.
 
-Rule: this module reads the records for people. Anything else is None, not damage.
+Rule: this module reads the records for people. A record of any other form is None and not damage.
 
 Source: store/pop/PopCheckPoint.java, AckMsg.java, BatchAckMsg.java (5.4.0).
 """
@@ -23,7 +23,7 @@ BATCH_ACK: Final = "bAck"
 KINDS: Final = {CHECKPOINT: "checkpoint", ACK: "ack", BATCH_ACK: "batch ack"}
 """The name of each tag."""
 _COUNT_MAX: Final = 1_000
-"""A pop takes 32 messages at most; a body that says more is somebody else's."""
+"""A pop takes at most 32 messages; a body with more was not written by a broker."""
 
 
 class PopRecord(NamedTuple):
@@ -38,7 +38,7 @@ class PopRecord(NamedTuple):
         queue_offsets: the messages that are out, or acknowledged.
         pop_ms: when they were popped, in ms since 1970.
         invisible_ms: how long they are hidden, in ms; None in an acknowledgement.
-        broker: the broker that popped them; None where it is not said.
+        broker: the broker that popped them; None if the body does not name it.
     """
 
     kind: str
@@ -53,12 +53,12 @@ class PopRecord(NamedTuple):
 
     @property
     def revive_ms(self) -> int | None:
-        """When the messages come again unless they are acknowledged; None in an acknowledgement."""
+        """When the messages are delivered again unless acknowledged; None in an acknowledgement."""
         return None if self.invisible_ms is None else self.pop_ms + self.invisible_ms
 
 
 def read_pop_record(tag: str | None, body: bytes) -> PopRecord | None:
-    """Return what a record of the revive log says; None for a record that is not one of POP's.
+    """Return the content of a record of the revive log, or None if it is not a POP record.
 
     Args:
         tag: the tag of the record.

@@ -60,18 +60,18 @@ MESSAGE_TYPE: Final = "MSG_TYPE"
 INNER_MULTI_DISPATCH: Final = "INNER_MULTI_DISPATCH"
 INNER_MULTI_QUEUE_OFFSET: Final = "INNER_MULTI_QUEUE_OFFSET"
 TIMER_DELIVER_MS: Final = "TIMER_DELIVER_MS"
-"""Epoch ms before which a broker of 5.x does not deliver; 4.9 does not look at it."""
+"""Epoch ms before which a broker of 5.x does not deliver; 4.9 ignores it."""
 TIMER_DELAY_SEC: Final = "TIMER_DELAY_SEC"
 TIMER_DELAY_MS: Final = "TIMER_DELAY_MS"
 TIMER_NAMES: Final = (TIMER_DELAY_SEC, TIMER_DELAY_MS, TIMER_DELIVER_MS)
-"""The properties that ask for a time of delivery; the first one that is there counts."""
+"""The properties that ask for a time of delivery; the first one that is present counts."""
 TIMER_OUT_MS: Final = "TIMER_OUT_MS"
 """Epoch ms of the slot of the timer wheel that a message waits in; the broker sets it."""
 TIMER_ENQUEUE_MS: Final = "TIMER_ENQUEUE_MS"
 TIMER_DEQUEUE_MS: Final = "TIMER_DEQUEUE_MS"
 TIMER_ROLL_TIMES: Final = "TIMER_ROLL_TIMES"
 TIMER_DEL_UNIQUE_KEY: Final = "TIMER_DEL_UNIQKEY"
-"""Unique key of the waiting message that this one takes back."""
+"""Unique key of the waiting message that this one cancels."""
 
 SYSTEM_NAMES: Final = frozenset({
     KEYS, TAGS, WAIT, DELAY, RETRY_TOPIC, REAL_TOPIC, REAL_QUEUE_ID, TRANSACTION_PREPARED,

@@ -100,7 +100,7 @@ def scan_log(
     Args:
         data: part of a commit log file, with a record starting at ``pos``.
         end: only records that end at or before it are returned.
-        check_crc: stop before a record whose body does not fit its CRC (or its size) as well.
+        check_crc: also stop before a record whose body does not fit its CRC (or its size).
 
     Returns:
         The starts as 64-bit numbers, and the position after the last of these records:
@@ -271,7 +271,7 @@ def name_mismatch(file: "LogFile", base: int) -> Damage | None:
 def log_files(directory: Path) -> list[Path]:
     """Return the files of a commit log directory in the order of their offsets.
 
-    Files with other names (as a copy left by hand) are not returned.
+    Files with other names (such as a copy made by hand) are not returned.
     """
     return sorted(
         path for path in directory.iterdir() if parse_log_file_name(path.name) is not None
@@ -333,11 +333,11 @@ class LogFile:
         try:
             return max(pos, os.lseek(self._fd, pos, os.SEEK_DATA) - MAGIC_POS)
         except OSError:
-            # ENXIO: nothing but a hole is left. A file system without holes never says so.
+            # ENXIO: only a hole is left. A file system without holes never reports it.
             return self.size
 
     def data_end(self) -> int:
-        """Return the position after which only a hole is left; 0 if there is nothing else."""
+        """Return the position after which only a hole is left; 0 if the file is one hole."""
         end = pos = 0
         while self._remote is None and pos < self.size:
             try:
@@ -376,7 +376,7 @@ def _resume(
     size: int,
     data_after: Callable[[int], int],
 ) -> int:
-    """Return where to go on after the damage at ``pos``; ``size`` for nowhere."""
+    """Return where to continue after the damage at ``pos``; ``size`` if nothing follows."""
     if error.kind in SIZE_HOLDS:
         return pos + int.from_bytes(read(pos, MAGIC_POS), "big", signed=True)
     start = next_start(read, pos + 1, base=base, end=size, data_after=data_after)

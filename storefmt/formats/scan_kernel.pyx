@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """The loop of ``storefmt.formats.scan.scan_log`` in C: from head to head, a CRC for each body.
 
-Rule: optional, and a copy of ``scan_pure`` in what it returns, which tests hold for any
-bytes. A length is compared with what is there before it is used.
+Rule: optional; it returns what ``scan_pure`` returns, which tests compare for any bytes. A length
+is compared with the bytes that are left before it is used.
 
 Source: as ``storefmt.formats.scan``.
 """

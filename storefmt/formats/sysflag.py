@@ -44,7 +44,7 @@ def compression_of(sys_flag: int) -> Compression | None:
     """Return the codec that ``sys_flag`` names, None for a plain body.
 
     Raises:
-        RecordDamaged: the codec bits name none (0x400 and up).
+        RecordDamaged: the codec bits do not name a codec (0x400 and up).
     """
     if not sys_flag & COMPRESSED:
         return None
@@ -90,7 +90,7 @@ def inflate(body: bytes, sys_flag: int, *, size_max: int) -> bytes:
     if len(data) > size_max or not finished:
         raise RecordDamaged(
             f"body of {len(body)} bytes ({codec.name.lower()}) is cut off or grows beyond "
-            f"{size_max} bytes; raise the limit if such messages are wanted",
+            f"{size_max} bytes; raise the limit to read such messages",
             kind=DamageKind.BAD_BODY,
             field="body",
             found=len(data),
@@ -106,7 +106,7 @@ class _Broken(Exception):
 # This library has no limit on what it gives; a block of 128 KiB takes 4 bytes at least.
 _ZSTD_PIECE: Final = 256
 
-# Each takes little more than allowed, enough to see that it is too much.
+# Each produces little more than allowed, enough to show that the body is too large.
 
 
 def _zlib(body: bytes, size_max: int) -> tuple[bytes, bool]:

@@ -17,9 +17,9 @@ of the whole log, not of a file. A unit with 2 in its magic is due later than th
 enqueued again; one with 4 removes another message of its slot, so ``message_count`` may be less
 than the length of the chain, even 0.
 
-Our broker adds to the checkpoint, after the fields of 5.x, from which log offset on the log may
-have deliveries that the checkpoint does not count. A sum over all fields tells whether that is
-still valid: a broker of 5.x writes its own fields only, and then the sum is wrong.
+``mqbroker`` adds a log offset to the checkpoint, after the fields of 5.x: from there on the log may
+have deliveries that the checkpoint does not count. A sum over all fields shows whether the offset
+is still valid: a broker of 5.x writes only its own fields, and then the sum is wrong.
 
 Source: store/timer/TimerWheel.java, TimerLog.java, TimerCheckpoint.java,
 TimerMessageStore.java#doEnqueue (RocketMQ 5.4.0).
@@ -56,7 +56,7 @@ MAGIC_PLAIN: Final = 1
 MAGIC_ROLL: Final = 2
 """Set when the message is enqueued again at the time of the unit, because it is due later."""
 MAGIC_DELETE: Final = 4
-"""Set when the message takes another one back."""
+"""Set when the message cancels another one."""
 _MAGIC_MASK: Final = 15
 
 _OWN: Final = struct.Struct(">qI")
@@ -97,7 +97,7 @@ class TimerUnit(NamedTuple):
 
     @property
     def is_deletion(self) -> bool:
-        """Whether the message takes another one back."""
+        """Whether the message cancels another one."""
         return bool(self.magic & MAGIC_DELETE) and not self.is_roll
 
     @classmethod
@@ -127,7 +127,7 @@ class TimerCheckpoint(NamedTuple):
 
     @classmethod
     def decode(cls, data: bytes) -> Self:
-        """Return the numbers of the file; older ones have the first four alone.
+        """Return the numbers of the file; older files have only the first four.
 
         Raises:
             RecordDamaged: fewer than 32 bytes.
@@ -135,7 +135,7 @@ class TimerCheckpoint(NamedTuple):
         if len(data) < _OLD_CHECKPOINT_SIZE:
             raise RecordDamaged(
                 f"timer checkpoint: length is {len(data)}, expected {CHECKPOINT_SIZE}; "
-                "a 5.x broker builds the wheel and its log again from rmq_sys_wheel_timer",
+                "a 5.x broker rebuilds the wheel and its log from rmq_sys_wheel_timer",
                 kind=DamageKind.TRUNCATED,
                 found=len(data),
                 expected=CHECKPOINT_SIZE,
@@ -143,7 +143,7 @@ class TimerCheckpoint(NamedTuple):
         return cls(*_CHECKPOINT.unpack(data[: _CHECKPOINT.size].ljust(_CHECKPOINT.size, b"\0")))
 
     def fields(self) -> bytes:
-        """Return the 56 bytes of the fields, which a slave of 5.x asks its master for."""
+        """Return the 56 bytes of the fields, which a slave of 5.x requests from its master."""
         return _CHECKPOINT.pack(*self)
 
     def encode(self, *, delivered_log_offset: int | None = None) -> bytes:
@@ -171,7 +171,7 @@ def delivered_log_offset(data: bytes) -> int | None:
 def has_wrong_sum(data: bytes) -> bool:
     """Return whether a file that ``encode`` wrote was changed since: by damage, or by a 5.x broker.
 
-    A 5.x broker leaves what follows its fields as it was: zeros in a file of its own.
+    A 5.x broker leaves the bytes after its fields as they were: zeros in a file of its own.
     """
     own = data[_CHECKPOINT.size : _CHECKPOINT.size + _OWN.size]
     return any(own) and delivered_log_offset(data) is None

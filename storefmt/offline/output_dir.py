@@ -27,9 +27,9 @@ class OutputDirectory:
     @classmethod
     def make(cls, path: Path | str, *, source: Path) -> Self:
         """Create the directory ``path``, or use it if it exists and is empty; see ``checked``."""
-        made = cls.checked(path, source=source)
-        made.root.mkdir(parents=True, exist_ok=True)
-        return made
+        directory = cls.checked(path, source=source)
+        directory.root.mkdir(parents=True, exist_ok=True)
+        return directory
 
     @classmethod
     def checked(cls, path: Path | str, *, source: Path) -> Self:
@@ -89,7 +89,9 @@ def _sync(path: str, flags: int) -> None:
 
 def _plain(name: str) -> str:
     if not name or name in (".", "..") or "/" in name or "\0" in name:
-        raise BadCall(f"{name!r} is not a file name; the store was made to lead out of its copy")
+        raise BadCall(
+            f"{name!r} is not a plain file name; the store tries to write outside of its copy"
+        )
     return name
 
 
@@ -155,10 +157,10 @@ def sparse_file(path: Path, *, size: int | None = None) -> Iterator[SparseFile]:
 
 
 def copy_file(source: StoreFile, target: Path, *, size: int | None = None) -> int:
-    """Copy a file with its holes; return the bytes that were written or looked at.
+    """Copy a file with its holes; return how many bytes were read or written.
 
     Args:
-        size: of the copy, where it is not that of the file: cut, or filled up with zeros.
+        size: of the copy, if it differs from that of the file: cut, or padded with zeros.
     """
     total = source.size if size is None else size
     seen = 0

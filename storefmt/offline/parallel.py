@@ -17,8 +17,8 @@ Made = TypeVar("Made")
 Result = TypeVar("Result")
 
 PARALLEL_SIZE_MIN = 1 << 30
-"""Bytes of data that are worth it: a worker takes 0.3 s of CPU time to start and import
-numpy, and one core verifies 1 GiB in 2 s, so that two are even below 512 MiB."""
+"""Bytes of data from which workers pay off: a worker takes 0.3 s of CPU time to start and import
+numpy, and one core verifies 1 GiB in 2 s, so that below 512 MiB two cores gain nothing."""
 COUNTING_SIZE_MIN = 4 << 30
 """The same for counting: 0.7 s with pyarrow, and one core counts 1 GiB in half a second."""
 WORKERS_MAX: Final = 8

@@ -27,7 +27,7 @@ Made = TypeVar("Made")
 Result = TypeVar("Result")
 
 _AHEAD: Final = 2
-"""Tasks a worker that are handed out: one is done, one waits for it."""
+"""Tasks that each worker has: the one in progress, and the next one."""
 _FAILED: Final = "failed"
 
 _made: list[object] = []
@@ -59,7 +59,7 @@ def results_of(
                 yield result
         except BrokenProcessPool:
             raise StoreError(
-                "a worker process was killed, for lack of memory perhaps; use one: --jobs 1"
+                "a worker process was killed, perhaps for lack of memory; use one process: --jobs 1"
             ) from None
 
 
@@ -85,8 +85,8 @@ def _pool(make: Callable[[], object], worker_count: int) -> Iterator[ProcessPool
 def _submit(
     pool: ProcessPoolExecutor, function: Callable[[Made, Task], object], task: Task
 ) -> Future[tuple[str, Any]]:
-    # Ctrl-C reaches every process of the terminal, and is for the parent to handle. What
-    # is blocked here stays blocked in a worker, from before its first line.
+    # Ctrl-C reaches every process of the terminal, but only the parent is to handle it. Signals
+    # that are blocked here stay blocked in a worker from its first line on.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         return pool.submit(_do, function, task)

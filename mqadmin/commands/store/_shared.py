@@ -1,4 +1,4 @@
-"""What ``store rebuild`` and ``store repair`` share."""
+"""Options that ``store rebuild`` and ``store repair`` share."""
 
 import click
 
@@ -16,21 +16,21 @@ shape_options = combine(
             "--queue-file-size",
             type=INTEGER,
             default=0,
-            help="size of a queue file in bytes; 0 for that of the old ones, or 6000000",
+            help="size of a queue file in bytes; 0 for that of the old files, or 6000000",
         ),
         click.option(
             "--index-slots",
             "index_slot_count",
             type=INTEGER,
             default=0,
-            help="slots of an index file; 0 for the number of the old ones, or 5000000",
+            help="slots of an index file; 0 for the number in the old files, or 5000000",
         ),
         click.option(
             "--index-entries",
             "index_entry_count",
             type=INTEGER,
             default=0,
-            help="entries of an index file; 0 for the number of the old ones, or 20000000",
+            help="entries of an index file; 0 for the number in the old files, or 20000000",
         ),
         click.option(
             "--delay-levels", default=DELAY_LEVELS, help="messageDelayLevel of the broker"

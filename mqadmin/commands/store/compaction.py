@@ -19,7 +19,7 @@ from storefmt.offline.views.compaction import read_compaction_log
     examples=(
         (
             "mqadmin store compaction store/compaction/compactionLog/prices/0/00000000000000000000",
-            "the newest price of each key, and those that are not compacted yet",
+            "the newest price of each key, and prices that are not compacted yet",
         ),
     ),
     details="`log_offset` is that of the record in the commit log.",

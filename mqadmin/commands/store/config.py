@@ -27,9 +27,9 @@ Leaf = bool | int | float | str | None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigRow(Row):
-    """One value: ``table`` and ``name`` say of what, ``field`` which (nested ones with dots).
+    """The value of one ``field`` (nested ones with dots) of the item ``name`` in a ``table``.
 
-    ``file`` is the one that was read: the ``.bak`` where the file itself is damaged or gone.
+    ``file`` is the file that was read: the ``.bak`` if the file itself is damaged or missing.
     """
 
     file: str
@@ -65,7 +65,7 @@ def show_config(call: Call, *, file: str | None, name: str | None) -> Outcome:
         if file is not None and not _paths(store, file):
             raise ItemNotFound(
                 f"no {file} in config/ of {store.root}",
-                hint=f"there are: {', '.join(existing) or 'none'}",
+                hint=f"existing files: {', '.join(existing) or 'none'}",
             )
         reads = [_read(store, config_name) for config_name in names]
     if file is not None and reads[0].value is None:
@@ -81,7 +81,7 @@ def show_config(call: Call, *, file: str | None, name: str | None) -> Outcome:
 
 
 def _paths(store: StoreDir, name: str) -> list[Path]:
-    """Return the file of a name and its backup, as far as they exist."""
+    """Return the file of a name and its backup, if they exist."""
     if name.removesuffix(BACKUP) not in MEANINGS:
         return []
     both = (store.paths.config_file(name), store.paths.config_file(name + BACKUP))

@@ -1,4 +1,4 @@
-"""``store cq-diff``: compare consume queues that are in files and in RocksDB."""
+"""``store cq-diff``: compare consume queues that are both in files and in RocksDB."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from storefmt.offline.views.storedir import StoreDir
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormsRow(Row):
-    """One queue in files and in RocksDB; offsets in entries, max is behind the last.
+    """One queue in files and in RocksDB; offsets in entries, max is one past the last.
 
     ``differing_count`` entries differ, the first at ``first_differing`` (-1 for none), and
     ``missing_count`` are not in RocksDB yet.
@@ -33,7 +33,7 @@ class FormsRow(Row):
     "store cq-diff",
     details="A broker of 5.x with rocksdbCQDoubleWriteEnable=true keeps its consume queues in "
     "files and in RocksDB. Before it is switched to RocksDB alone, both must have the same "
-    "entries. The exit code is 1 where an entry differs or is missing.",
+    "entries. The exit code is 1 if an entry differs or is missing.",
     examples=(
         ("mqadmin store cq-diff DIR", "every queue"),
         ("mqadmin store cq-diff DIR --topic orders", "those of one topic"),
@@ -54,8 +54,8 @@ def check_queues(call: Call, *, topic: str | None) -> Outcome:
         comparisons = [forms for forms in compare_forms(store) if topic in (None, forms.topic)]
     if not comparisons:
         raise ItemNotFound(
-            f"{call.store_dir}: no queues that are in files and in RocksDB",
-            hint="a broker with rocksdbCQDoubleWriteEnable=true makes them",
+            f"{call.store_dir}: no queues that are both in files and in RocksDB",
+            hint="only a broker with rocksdbCQDoubleWriteEnable=true writes both",
         )
     rows = [_forms(forms) for forms in comparisons]
     return Outcome(rows, exit_code=0 if all(row.same for row in rows) else CheckFailed.exit_code)

@@ -26,7 +26,7 @@ class EpochRow(Row):
 @command(
     "store epoch",
     details="An epoch is the time of a promotion. A broker does not start with an epoch.json "
-    "that is unreadable or has epochs beyond the year 9999; the exit code is 6 then. --mend "
+    "that is unreadable or has epochs beyond the year 9999; then the exit code is 6. --mend "
     "keeps the readable values, sets the others to 0 (no promotion), and saves the old file as "
     "epoch.json.damaged. Stop the broker first. A replaced master learns of the promotion again "
     "from the brokers in its brokerAddresses.",

@@ -46,7 +46,7 @@ def export_messages(
         if target.to.resolve().is_relative_to(store.root.resolve()):
             raise Usage(
                 f"{target.to} lies in the store",
-                hint="a store is never written to: choose another place",
+                hint="a store is never written to; choose another path",
             )
         fresh = ExportState(
             asked={
@@ -79,7 +79,7 @@ def export_messages(
 
 
 def _stored_rows(call: Call, selection: Selection, until: When | None) -> Iterator[MessageRow]:
-    """Yield the rows; the store is open meanwhile."""
+    """Yield the rows, keeping the store open meanwhile."""
     now_ms = call.now_ms()
     with StoreDir.open(call.store_dir) as store:
         yield from message_rows(

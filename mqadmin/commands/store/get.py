@@ -35,7 +35,7 @@ def get_message(call: Call, *, which: str, body: BodyForm) -> Outcome:
 
     Raises:
         NotInStore: the message does not exist.
-        RecordDamaged: what lies there is damaged.
+        RecordDamaged: the record is damaged.
     """
     with StoreDir.open(call.store_dir) as store:
         if which.isascii() and which.isdigit() and len(which) <= LOG_OFFSET_DIGITS_MAX:

@@ -15,7 +15,7 @@ from storefmt.offline.views.storedir import StoreDir
 
 LINE_SIZE: Final = 16
 BODY_SIZE: Final = 256
-"""Bytes of a long field that are shown unless all are wanted."""
+"""How many bytes of a long field are shown without ``--whole``."""
 BITS: Final = dict.fromkeys(("sys_flag", "flag", "body_crc", "magic"), 4294967295) | {
     "tags_code": (1 << 64) - 1
 }
@@ -26,7 +26,7 @@ BITS: Final = dict.fromkeys(("sys_flag", "flag", "body_crc", "magic"), 429496729
 class ByteRow(Row):
     """Up to 16 bytes of one field; ``pos`` in the file, ``log_offset`` in the log.
 
-    ``value`` is on the first row of a field; ``hex`` is empty where bytes are left out.
+    ``value`` is on the first row of a field; ``hex`` is empty if bytes are left out.
     """
 
     file: str

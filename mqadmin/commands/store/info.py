@@ -23,7 +23,7 @@ SECTIONS: Final = (
     ("Queues", ("topic_count", "queue_count", "group_count", "queue_file_size", "behind_size")),
     ("Index", ("index_file_count", "index_slot_count", "index_entry_count")),
 )
-"""What a person sees together."""
+"""The sections of the table, with the columns of each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ class GroupTotal(Row):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartTotal(Row):
-    """A part that only brokers of 5.x make: what it is for, and what is in it."""
+    """A part that only brokers of 5.x create: its purpose and its content."""
 
     path: str
     meaning: str
@@ -61,7 +61,7 @@ class PartTotal(Row):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InfoRow(Row):
-    """A store; offsets and sizes in bytes, the geometry as found out from the files.
+    """A store; offsets and sizes in bytes, the geometry as derived from the files.
 
     ``kept_hours`` lie between the first and the last message, ``deleted_size`` bytes of log
     are before the first one; ``producers`` are those of the newest messages.
@@ -122,7 +122,7 @@ def show_info(call: Call, *, whole: bool) -> Outcome:
     shown = SCREEN_ROWS if is_table and not whole else None
     longest = max(len(topics), len(groups))
     geometry = info.geometry
-    made = one(
+    outcome = one(
         InfoRow.of(
             info,
             path=str(store.root),
@@ -143,7 +143,7 @@ def show_info(call: Call, *, whole: bool) -> Outcome:
         if shown is not None and longest > shown
         else (),
     )
-    return replace(made, sections=SECTIONS)
+    return replace(outcome, sections=SECTIONS)
 
 
 def _topics(info: StoreInfo) -> tuple[TopicTotal, ...]:

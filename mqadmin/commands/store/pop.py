@@ -1,4 +1,4 @@
-"""``store pop``: show what POP gave out and what was acknowledged, from the revive log."""
+"""``store pop``: show which messages were popped and acknowledged, from the revive log."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from storefmt.offline.views.storedir import StoreDir
 class PopRow(Row):
     """A checkpoint or an acknowledgement; offsets in entries, ``log_offset`` in bytes.
 
-    ``revive_ms`` is when the messages of a checkpoint come again unless they are acknowledged.
+    ``revive_ms`` is when the messages of a checkpoint are delivered again unless acknowledged.
     """
 
     kind: str
@@ -45,12 +45,12 @@ class PopRow(Row):
     examples=(
         (
             "mqadmin store pop DIR --group billing",
-            "messages that billing got, and acknowledgements",
+            "messages that billing popped, and its acknowledgements",
         ),
         ("mqadmin store pop DIR --topic orders --from -1h -o jsonl", "of one topic, for a program"),
     ),
     details="A 5.4.0 broker keeps these records in rmq_sys_wheel_timer until they are due, and "
-    "then writes them to the revive log; ours writes them there at once.",
+    "then writes them to the revive log; `mqbroker` writes them there at once.",
     rows=PopRow,
     columns=(
         *("kind", "group", "topic", "queue_id", "queue_offsets", "pop_time", "revive_time"),
@@ -102,6 +102,6 @@ def _revive_records(call: Call, store: StoreDir) -> Iterator[tuple[Record, int, 
     for span, pos, item in store.log.located_items(None, None):
         file = store.span_name(span)
         if isinstance(item, Damage):
-            call.warn(f"{file} at byte {pos}: {item.error}; `store verify` says more")
+            call.warn(f"{file} at byte {pos}: {item.error}; `store verify` shows more")
         elif isinstance(item, Record) and kind_of(item.topic) is TopicKind.REVIVE:
             yield item, span.start + pos, file

@@ -1,7 +1,7 @@
 """``store query``: find the messages with a key.
 
-``message query key --store DIR`` finds the same ones with the same code, and prints them as brokers
-answer.
+``message query key --store DIR`` runs the same search and prints the messages like those of a
+broker's answer.
 """
 
 from mqadmin.cli.declare import Call, Needs, Outcome, argument, command

@@ -1,4 +1,4 @@
-"""``store rebuild``: make consume queues and index again from the log."""
+"""``store rebuild``: rebuild consume queues and index from the log."""
 
 from dataclasses import dataclass
 
@@ -71,6 +71,6 @@ def rebuild_store(call: Call, *, to: str, shape: StoreShape, no_index: bool) -> 
     notes = tuple(report.notes)
     if report.lost_size:
         notes += (
-            f"{report.lost_size} bytes of the log are not records; `store verify` says where",
+            f"{report.lost_size} bytes of the log are not records; `store verify` shows where",
         )
     return Outcome(rows, exit_code=Damaged.exit_code if report.lost_size else 0, notes=notes)

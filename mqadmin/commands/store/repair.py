@@ -1,4 +1,4 @@
-"""``store repair``: copy a damaged store, with all that can be saved, so that a broker opens it."""
+"""``store repair``: write a copy of a damaged store that a broker can open."""
 
 from dataclasses import dataclass
 
@@ -36,7 +36,7 @@ class RepairRow(Row):
     "store repair",
     details="In the copy, damage in the log is overwritten with records of the same size, "
     "because the recovery of a broker stops at the first bytes that are not a record; everything "
-    "behind keeps its place. A lost message is replaced by an empty one with the tag "
+    "after them keeps its place. A lost message is replaced by an empty one with the tag "
     "MQADMIN_DAMAGED. Queues and index are rebuilt from the log; a damaged state file is "
     "replaced by its .bak. The rows list everything that was lost or changed. DIR is only read.",
     examples=(
@@ -49,7 +49,7 @@ class RepairRow(Row):
 )
 @shape_options
 def repair_store(call: Call, *, to: str, shape: StoreShape) -> Outcome:
-    """Return a row for everything that is not as it was.
+    """Return a row for each loss and each change.
 
     Raises:
         Usage: ``--dry-run`` was given.

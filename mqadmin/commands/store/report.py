@@ -1,4 +1,4 @@
-"""``store report``: write a page about a store directory."""
+"""``store report``: write an HTML page about a store directory."""
 
 from pathlib import Path
 
@@ -36,7 +36,7 @@ def write_report(call: Call, *, to: Path, deep: bool, replace: bool) -> Outcome:
     with StoreDir.open(call.store_dir) as store:
         if to != STDOUT and to.resolve().is_relative_to(store.root.resolve()):
             raise Usage(
-                f"{to} lies in the store", hint="a store is never written to: choose another place"
+                f"{to} lies in the store", hint="a store is never written to; choose another path"
             )
         check_is_new(to, replace=replace)
         with Progress(call.console, "report") as progress:

@@ -49,7 +49,7 @@ def seal_store(call: Call, *, to: str | None, jobs: int | None) -> Outcome:
     Raises:
         Usage: ``--dry-run`` was given.
         NotAStore: the directory is not a store.
-        BadCall: the target holds other files.
+        BadCall: the target contains files other than checksums.
     """
     if call.dry_run:
         raise Usage("store seal has no dry run: it only writes checksums", hint="omit --dry-run")

@@ -46,7 +46,7 @@ class StatRow(Row):
 @command(
     "store stats",
     details="Every record of the log is counted, including those of the broker's own topics. The "
-    "largest come first; hours are in order of time.",
+    "largest come first; hours are in chronological order.",
     examples=(
         ("mqadmin store stats DIR", "messages and bytes of every topic"),
         ("mqadmin store stats DIR --by tag --topic orders -o csv", "the tags of one topic"),

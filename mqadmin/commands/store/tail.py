@@ -12,7 +12,7 @@ from mqadmin.store_access.follow_log import follow
     "store tail",
     details="The command works beside a running broker: nothing is locked, and a message is "
     "shown once it is completely written. A warning names files that retention deletes before "
-    "they were read.",
+    "they have been read.",
     examples=(
         ("mqadmin store tail DIR", "new messages, until Ctrl-C"),
         (

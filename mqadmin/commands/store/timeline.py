@@ -24,7 +24,7 @@ SPANS_MAX: Final = 10_000
 
 @command(
     "store timeline",
-    details="Messages are counted by store time. Empty spans between others have rows as well.",
+    details="Messages are counted by store time. Empty spans in between also have rows.",
     examples=(
         ("mqadmin store timeline DIR", "the whole store in about sixty spans"),
         ("mqadmin store timeline DIR --every 1m --topic orders --from -1h", "minute by minute"),
@@ -63,7 +63,7 @@ def show_timeline(
     spans = with_empty_spans(tallies, bucket_ms)
     if len(spans) > SPANS_MAX:
         raise Usage(
-            f"{len(spans)} spans are too many, the limit is {SPANS_MAX}",
+            f"too many spans ({len(spans)}), the limit is {SPANS_MAX}",
             hint="use a longer --every",
         )
     return Outcome(list(_rows(spans, bucket_ms)))

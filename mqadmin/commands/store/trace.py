@@ -39,8 +39,8 @@ READ_BY_GROUPS: Final = frozenset(
 class TraceRow(MessageRow):
     """One step in the life of a message, with the record that shows it.
 
-    ``step_ms`` is when it was stored, 0 for ``group``, which is how things are now;
-    ``due_ms`` when a delay ends. ``group_offset`` is the next entry that ``group`` reads.
+    ``step_ms`` is when the record was stored; it is 0 for ``group``, which is the present state.
+    ``due_ms`` is when a delay ends. ``group_offset`` is the next entry that ``group`` reads.
     """
 
     step: str

@@ -46,7 +46,7 @@ class ReportRow(Row):
 @click.option(
     "--checksums",
     type=DIR,
-    help="directory that `store seal --to` wrote; DIR/checksums is used if it is there",
+    help="directory that `store seal --to` wrote; by default DIR/checksums if it exists",
 )
 @jobs_option
 def verify_store(call: Call, *, deep: bool, checksums: str | None, jobs: int | None) -> Outcome:

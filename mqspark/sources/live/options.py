@@ -197,7 +197,7 @@ class LiveReadOptions(NamedTuple):
 
     @property
     def filters(self) -> bool:
-        """Whether brokers leave messages out, so that gaps between offsets are no loss."""
+        """Whether brokers leave messages out, so that gaps between offsets are not losses."""
         return self.filter != "*"
 
 

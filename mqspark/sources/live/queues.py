@@ -493,7 +493,7 @@ async def record_sizes(client: MQClient, old: Positions, reached: Positions) -> 
 async def report(client: MQClient, group: str, reached: Positions) -> list[str]:
     """Set a group's offsets, from which tools show its lag; return the failures as text.
 
-    Nobody reads from these offsets, so a broker that is away is no reason to stop.
+    The source does not read from these offsets, so an unreachable broker does not stop it.
     """
 
     async def of_queue(queue: MessageQueue) -> str:

@@ -47,7 +47,7 @@ def read_ranges(live: LiveReadOptions, ranges: Iterable[Range]) -> Iterator[Any]
     Raises:
         DataLost: messages of a range are gone, and ``live.fail_on_data_loss`` is true.
         ClientError: a broker does not answer, or refuses.
-        StoreError: a broker sent bytes that are no record.
+        StoreError: a broker sent bytes that are not a record.
     """
     with asyncio.Runner() as runner:
         client = live.access.client()

@@ -1,7 +1,7 @@
 """The tables made of the commit log, and how a log is cut into splits.
 
     commitlog   a row for each message (``storefmt.arrow.columns`` has the columns and decodes)
-    damage      a row for each range of bytes that is no valid record, or that no file has
+    damage      a row for each range of bytes that is not a valid record, or that no file has
 
 Rule: a split is a range of log offsets within one file. A record belongs to the split in which it
 starts, so the splits of a store have every record once. Files and sizes are read once, by the
@@ -229,7 +229,7 @@ def _by_body(split: LogTask, reading: ReadOptions) -> Iterator[Any]:
 
 
 def read_damage(split: LogTask, reading: ReadOptions) -> Iterator[Any]:
-    """Yield the ranges of a split that are no valid records, in at most one batch."""
+    """Yield the ranges of a split that are not valid records, in at most one batch."""
     name = Path(split.path).name
     if isinstance(split, MissingLogFiles):
         size = split.end - split.start

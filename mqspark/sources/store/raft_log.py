@@ -35,7 +35,7 @@ class RaftFile(NamedTuple):
 
 
 class LostRange(NamedTuple):
-    """Bytes from a log offset on that are no valid entry."""
+    """Bytes from a log offset on that are not a valid entry."""
 
     log_offset: int
     length: int
@@ -93,7 +93,7 @@ def read_raft(task: RaftFile, reading: ReadOptions, columns: tuple[str, ...]) ->
 
 
 def lost_in(task: RaftFile) -> Iterator[LostRange]:
-    """Yield the bytes of a file that are no valid entries or records."""
+    """Yield the bytes of a file that are not valid entries or records."""
     return (item for item in _items(task) if isinstance(item, LostRange))
 
 

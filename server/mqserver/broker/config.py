@@ -518,7 +518,7 @@ def _auth_faults(config: BrokerConfig) -> Iterator[str]:
     if config.authorization_enabled and not config.authentication_enabled:
         yield (
             "authorizationEnabled is true and authenticationEnabled is not: without signatures "
-            "anybody could name any user"
+            "any client could claim to be any user"
         )
     if not config.authentication_enabled:
         return

@@ -97,15 +97,15 @@ class Ha:
 
     async def promote(self, role: BrokerRole | None, *, force: bool) -> str:
         """Become the master with that role; None for that of the former master."""
-        raise RequestRefused(ResponseCode.SYSTEM_ERROR, "the broker does not run yet")
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, "the broker is still starting")
 
     def demote(self, broker_id: int, *, cut_tail: bool, force: bool) -> str:
         """Become the slave with that id."""
-        raise RequestRefused(ResponseCode.SYSTEM_ERROR, "the broker does not run yet")
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, "the broker is still starting")
 
     def tell_epoch(self, question: GetEpoch) -> GetEpochResponse:
         """Return epoch and role, with a proof for the challenge of a question."""
-        raise RequestRefused(ResponseCode.SYSTEM_ERROR, "the broker does not run yet")
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, "the broker is still starting")
 
     # In a group with a controller.
 

@@ -1,11 +1,12 @@
-"""The groups of a controller: reads a record, asks the rules, makes the outcome durable.
+"""The groups of a controller: read a record, apply a rule, make the outcome durable.
 
     handlers ── request ──> BrokerGroups ── group_rules ──> Ruling
     detection ─ no master ─┘   └── group_store.swap ──> durable ──> notices to brokers
 
-Rule: the store decides which of two requests on a group comes first, whether they are of one
-controller or of two; the other one is judged again. Brokers hear of a new master only after the
-record that names it is durable.
+Rule: the store decides which of two concurrent requests on a group comes first, whether one
+controller handles them or two; the second request is then judged again by the new record. Brokers
+learn of a new master only after the record that names it is durable, so that a crash cannot lead
+to two masters of one epoch.
 
 Source: controller/impl/DLedgerController.java, controller/ControllerManager.java (5.4.0).
 """
@@ -43,7 +44,7 @@ class GroupOutcome:
 
 
 class BrokerGroups:
-    """All groups, with who is alive in them.
+    """All groups and their living brokers.
 
     Args:
         store: the store of the records.
@@ -52,7 +53,7 @@ class BrokerGroups:
         on_old_epoch: called with the record and a living broker whose last heartbeat shows an
             older epoch than the master's.
         first_election_wait_ms: how long the first election of a group waits for more brokers.
-        sleep: waits for some seconds of that clock.
+        sleep: waits for a number of seconds of that clock.
     """
 
     def __init__(
@@ -132,7 +133,7 @@ class BrokerGroups:
         )
 
     def describe(self, record: GroupRecord) -> ReplicasInfo:
-        """Return a group for tools, with what each broker said last."""
+        """Return a group for tools, with the last heartbeat of each broker."""
         now_ms, alive = self._clock.steady_ms(), self.alive(record)
         in_sync: list[ReplicaIdentity] = []
         others: list[ReplicaIdentity] = []

@@ -54,8 +54,8 @@ class ControllerConfig:
     bind_address: str = setting("0.0.0.0", important=True)
     """Extension: the interface to listen on."""
     controller_address: str = setting("", important=True)
-    """Extension: the address of this controller that brokers are given, as ``host:port``; empty
-    for the address of this machine."""
+    """Extension: the address under which brokers reach this controller, as ``host:port``; empty for
+    the address of this machine."""
     controller_store: str = setting("file", important=True)
     """Extension: where the records of groups are: ``file`` (in ``controllerStorePath``, for one
     controller), or ``etcd://host:port,host:port/prefix`` for any number of controllers; ``etcds://``
@@ -63,7 +63,7 @@ class ControllerConfig:
     controller_store_path: str = computed(_default_store_path, important=True)
     """The directory of the records with ``controllerStore=file``."""
     scan_not_active_broker_interval: int = setting(200, low=10)
-    """How often silent brokers are looked for, in ms. (Java: 5,000.)"""
+    """How often the controller looks for silent brokers, in ms. (Java: 5,000.)"""
     first_election_wait_ms: int = setting(2_000, low=0, high=2_500)
     """Extension: how long the first election of a group waits for further brokers, since the one
     with the longest log wins it."""
@@ -77,25 +77,28 @@ class ControllerConfig:
     allowed_addresses: str = setting("*")
     """Extension: patterns of addresses that may connect, separated by commas."""
     broker_addresses: str = setting("")
-    """Extension: addresses besides this machine whose brokers may register; ``*`` admits
-    everybody, as Java does."""
+    """Extension: addresses besides this machine whose brokers may register; ``*`` admits all, as
+    Java does."""
     admin_addresses: str = setting("")
     """Extension: addresses besides this machine that may choose masters, remove brokers and
     change settings."""
     tls: Tls = field(default_factory=Tls)
     connections_max: int = setting(4_096, low=1)
-    """Extension: most open connections; further ones are answered SYSTEM_BUSY and closed."""
+    """Extension: how many connections may be open; further ones are answered SYSTEM_BUSY and
+    closed."""
     connections_per_address_max: int = setting(0, low=0)
-    """Extension: most open connections of one address, with the same answer; 0 for no limit."""
+    """Extension: how many connections of one address may be open, with the same answer; 0 for no
+    limit."""
     in_flight_size_max: int = computed(in_flight_size, low=IN_FLIGHT_SIZE_MIN)
-    """Extension: most bytes of unfinished frames and unread answers of all connections."""
+    """Extension: largest total of unfinished frames and unread answers of all connections, in
+    bytes."""
     server_channel_max_idle_time_s: int = setting(120, key="serverChannelMaxIdleTimeSeconds", low=1)
     """The silence in seconds after which a connection is closed."""
     not_used: dict[str, str] = field(default_factory=dict)
-    """Given settings that RocketMQ has and that have no effect here, with their text."""
+    """The given settings of RocketMQ that have no effect here, with their text."""
 
     def address_for(self, port: int) -> str:
-        """Return the address that brokers are given, where ``port`` is the one that was opened."""
+        """Return the address for brokers, where ``port`` is the port that was opened."""
         if self.controller_address:
             return self.controller_address
         ip = local_ip() if is_any_address(self.bind_address) else self.bind_address
@@ -148,7 +151,7 @@ def check_config(config: ControllerConfig) -> None:
     problems = []
     if config.enable_elect_unclean_master:
         problems.append(
-            "enableElectUncleanMaster=true would lose acknowledged messages without a question; "
+            "enableElectUncleanMaster=true would lose acknowledged messages without asking; "
             "remove it, and choose a master with mqadmin controller elect --unclean when needed"
         )
     cluster = config.etcd_cluster()

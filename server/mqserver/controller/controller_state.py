@@ -23,7 +23,7 @@ from remoting.command import Command
 LOG = logging.getLogger(__name__)
 
 PENDING_MAX: Final = 2_000
-"""Most requests that wait for the records of groups; further ones are refused."""
+"""How many requests may wait for the records of groups; further ones are refused."""
 
 
 @dataclass(slots=True)
@@ -49,7 +49,8 @@ class ControllerState:
             )
         if len(self.pending) >= PENDING_MAX:
             raise RequestRefused(
-                ResponseCode.SYSTEM_BUSY, f"{PENDING_MAX} requests wait for the records of groups"
+                ResponseCode.SYSTEM_BUSY,
+                f"{PENDING_MAX} requests are already waiting for the records of groups",
             )
         task = asyncio.create_task(self._answer(request, answer))
         self.pending.add(task)
@@ -69,7 +70,7 @@ class ControllerState:
         request.reply(response)
 
     async def stop(self) -> None:
-        """Give up the requests that wait."""
+        """Cancel the waiting requests."""
         for task in self.pending:
             task.cancel()
         await asyncio.gather(*self.pending, return_exceptions=True)

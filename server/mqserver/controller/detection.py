@@ -1,20 +1,19 @@
-"""Detects dead brokers as early as their death can be known.
+"""Detect dead brokers as early as possible.
 
     its process is killed     connection closed, its port refuses connections     some ms
-    it hangs, power, network  no heartbeat for the timeout that it announced      2 s by default
+    hang, power, network      no heartbeat for the timeout that it announced      2 s by default
 
 A master is replaced when its port refuses connections, or when it was silent for its timeout while
-another broker of the in-sync set was heard. Before its first heartbeat at this controller, the
-silence is counted from the controller's start, and its timeout is not known:
+another broker of the in-sync set sent heartbeats. Before its first heartbeat at this controller,
+the silence is counted from the controller's start. Its timeout is then unknown, so it is taken as:
 
-    all others of its in-sync set were heard     the longest timeout that they announce
-    one of them was not                          10 s
+    all others of its in-sync set are alive      the longest timeout that they announce
+    one of them is not                           10 s
 
-Rule: silence counts only against a broker that was still heard in the later half of it. If nobody
-is heard any more, it is the controller that is cut off, or stood still; the group goes on without
-it and must not find another master when it is back. While another member is missing as well, it
-is more likely that heartbeats do not arrive yet than that two brokers died. No safety rests on any
-of these times.
+Rule: silence counts against a master only if another broker sent heartbeats in its later half.
+Without any, the controller itself is cut off or was paused; the group works on without it, and its
+master must not be replaced when the controller is back. While another member is missing as well,
+delayed heartbeats are more likely than two dead brokers. Safety depends on none of these times.
 """
 
 import asyncio
@@ -35,7 +34,7 @@ PROBE_AFTER_MS: Final = (0, 50, 200)
 """When the port of a suspect is tried, since a process that ends closes its ports one by one."""
 PROBE_TIMEOUT_S: Final = 0.3
 PROBES_MAX: Final = 64
-"""Most brokers that are tried at a time."""
+"""How many ports may be tried at a time."""
 
 
 class Detection:
@@ -113,7 +112,7 @@ class Detection:
                 return
 
     async def stop(self) -> None:
-        """Give up the probes that are under way."""
+        """Cancel the probes that are under way."""
         for task in self._probes:
             task.cancel()
         await asyncio.gather(*self._probes, return_exceptions=True)

@@ -83,7 +83,7 @@ class EtcdClient:
         Args:
             key: the key.
             value: its new value; None removes it.
-            mod_revision: the revision that it has to have.
+            mod_revision: the revision that the key has to have.
             lease: the key is removed when this lease ends.
 
         Returns:
@@ -129,7 +129,7 @@ class EtcdClient:
         return _number(result, "TTL") if isinstance(result, dict) else 0
 
     def end_lease(self, lease: int) -> None:
-        """End a lease, and with it the keys that hang on it.
+        """End a lease, and with it the keys that are attached to it.
 
         Raises:
             StoreUnavailable: no server of the cluster answers.
@@ -171,7 +171,7 @@ class EtcdClient:
         raise StoreUnavailable("etcd does not answer: " + "; ".join(problems))
 
     def _connection(self, endpoint: str) -> tuple[http.client.HTTPConnection, bool]:
-        """Return the connection of this thread to a server, and whether it has to be made."""
+        """Return the connection of this thread to a server, and whether it has to be opened."""
         connections = self._connections()
         connection = connections.get(endpoint)
         if connection is not None:
@@ -200,7 +200,7 @@ def _encode(text: str) -> str:
 
 def _object(text: bytes, endpoint: str) -> _Object:
     try:
-        # keepalive answers with a stream of objects, of which there is one.
+        # keepalive answers with a stream of objects, which here has exactly one.
         plain = json.loads(text)
     except ValueError:
         raise StoreUnavailable(f"{endpoint} does not answer as etcd does: {text[:200]!r}") from None
@@ -220,7 +220,7 @@ def _number(fields: _Object, key: str) -> int:
 def _values(answer: _Object) -> list[tuple[str, EtcdValue]]:
     pairs = answer.get("kvs", [])
     if not isinstance(pairs, list):
-        raise StoreUnavailable("etcd answers kvs that are not a list")
+        raise StoreUnavailable("etcd answers with kvs that are not a list")
     return [
         (
             base64.b64decode(str(pair.get("key", ""))).decode(),

@@ -1,4 +1,4 @@
-"""The record of one group, which is all brokers of one broker name.
+"""The record of one group, that is, of all brokers with one broker name.
 
     {"brokerName":"g","clusterName":"C","inSyncSet":[1,2],"inSyncSetEpoch":3,"masterEpoch":2,
      "masterId":1,"nextBrokerId":3,"replicas":{1:{"address":"h:1","checkCode":"h:1;17"},2:{…}}}
@@ -29,7 +29,7 @@ class Replica:
     address: str
     """``host:port`` for clients and for the controller."""
     check_code: str
-    """What the broker sent when it took its id; the same broker may take the id again with it."""
+    """The check code that the broker sent with its id; with it, it may claim the same id again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ class GroupRecord:
     replicas: Mapping[int, Replica] = field(default_factory=lambda: MappingProxyType({}))
     """The brokers by id."""
     next_broker_id: int = FIRST_BROKER_ID
-    """The next free id. An id is never given twice, not even after its broker was removed."""
+    """The next free id. No id is assigned twice, not even after its broker was removed."""
     master_id: int | None = None
     """None while the group has no master."""
     master_epoch: int = 0

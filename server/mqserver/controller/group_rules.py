@@ -46,7 +46,7 @@ def rule_apply_id(
     broker_id: int,
     check_code: str,
 ) -> Ruling:
-    """Give a broker the id that it asks for (request code 1013)."""
+    """Assign the id that a broker asks for (request code 1013)."""
     replica = Replica(check_code.split(";")[0], check_code)
     if record is None:
         if broker_id != FIRST_BROKER_ID:
@@ -61,8 +61,8 @@ def rule_apply_id(
         if holder.check_code == check_code:
             return GRANTED
         return _invalid_id(broker_id, broker_name)
-    # Java gives any free id. An id below the next one belonged to a broker that was removed, whose
-    # disk may come back; one above it would leave a gap that is never filled.
+    # Java assigns any free id. An id below the next one belonged to a broker that was removed and
+    # whose disk may come back; one above it would leave a gap that is never filled.
     if broker_id != record.next_broker_id:
         return _invalid_id(broker_id, broker_name)
     return Ruling(
@@ -84,11 +84,11 @@ def _invalid_id(broker_id: int, broker_name: str) -> Ruling:
 def rule_register(
     record: GroupRecord | None, *, broker_name: str, broker_id: int, address: str
 ) -> Ruling:
-    """Note the address of a broker that has started (request code 1003).
+    """Record the address of a broker that has started (request code 1003).
 
     If this broker is the master, the group has no master afterwards and an election follows: the
-    process that led is gone, and what its disk lost with it must not be copied to the others. (Java
-    answers such a broker that it leads, with the old epoch.)
+    process that led is gone, and messages that its disk lost must not be lost on the others as
+    well. (Java answers such a broker that it leads, with the old epoch.)
     """
     if record is None:
         return Ruling(

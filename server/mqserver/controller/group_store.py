@@ -4,9 +4,9 @@
                  ^                                    └── False: changed meanwhile
                  └────────────────────────────────────────┘
 
-Rule: when ``swap`` returns True, the record is on disk, in a file (``groups_file``) or at a
-majority of etcd (``groups_etcd``). Controllers agree by ``swap`` alone, because a lease, a clock
-or the belief to lead can be wrong.
+Rule: when ``swap`` returns True, the record is on disk, in a file (``groups_file``) or on a
+majority of the etcd servers (``groups_etcd``). Controllers agree by ``swap`` alone, because a
+lease, a clock or a controller's belief that it leads can be wrong.
 """
 
 from typing import NamedTuple, Protocol
@@ -15,7 +15,7 @@ from mqserver.controller.group_record import GroupRecord
 
 
 class StoreUnavailable(Exception):
-    """The records cannot be read or written now; a change may have been made or not."""
+    """The records cannot be read or written now; a change may or may not have been made."""
 
 
 class Versioned(NamedTuple):
@@ -61,7 +61,7 @@ class GroupStore(Protocol):
             True when the new record is durable, False if the record was changed meanwhile.
 
         Raises:
-            StoreUnavailable: no outcome is known.
+            StoreUnavailable: the outcome is unknown.
         """
         ...
 

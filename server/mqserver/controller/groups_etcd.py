@@ -3,8 +3,8 @@
     <prefix>/groups/<brokerName>    the record of a group, as JSON
     <prefix>/controller             address of the leading controller; ends with its lease
 
-Rule: nothing is cached. Each reading is a linearizable read, and each change compares the revision
-of its key, so it does not matter who leads.
+Rule: nothing is cached. Each read is linearizable, and each change compares the revision of its
+key, so the records stay right even if two controllers believe that they lead.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ class GroupsEtcd:
 
     Args:
         client: a client of the etcd cluster.
-        prefix: the beginning of all keys, as ``/rocketmq``.
+        prefix: the beginning of all keys, such as ``/rocketmq``.
     """
 
     def __init__(self, client: EtcdClient, *, prefix: str) -> None:
@@ -37,7 +37,7 @@ class GroupsEtcd:
         self._workers = ThreadPoolExecutor(THREADS, thread_name_prefix="controller-etcd")
 
     async def open(self) -> None:
-        """Do nothing: etcd may come later than the controller."""
+        """Do nothing: etcd may start after the controller."""
 
     async def read(self, broker_name: str) -> Versioned:
         """Return the newest record of a group.
@@ -63,7 +63,7 @@ class GroupsEtcd:
         """Replace a record if it still has ``revision``.
 
         Raises:
-            StoreUnavailable: the outcome is not known.
+            StoreUnavailable: the outcome is unknown.
         """
         key = self._prefix + broker_name
         value = None if record is None else encode_record(record)

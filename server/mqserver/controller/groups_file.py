@@ -1,7 +1,7 @@
 """The records of groups in one file of one controller.
 
     <directory>/groups.json    {"groups":{"g":{…},"h":{…}}}, with groups.json.bak
-    <directory>/lock           held while a controller runs, so that no second one can
+    <directory>/lock           held while a controller runs, so that a second one cannot start
 
 Rule: memory changes only after the file is on disk. If a write fails, memory keeps the old records,
 and the next write replaces whatever the failed one left.
@@ -25,7 +25,7 @@ class GroupsFile:
     """The store of the only controller of its groups.
 
     Args:
-        directory: where the file is; it is made if it does not exist.
+        directory: where the file is; it is created if it does not exist.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -41,7 +41,7 @@ class GroupsFile:
         """Take the lock of the directory and read the file.
 
         Raises:
-            StoreUnavailable: another controller has the directory, or it cannot be read.
+            StoreUnavailable: another controller uses the directory, or it cannot be read.
         """
         try:
             self._directory.mkdir(parents=True, exist_ok=True)
@@ -50,8 +50,8 @@ class GroupsFile:
         except BlockingIOError:
             self._unlock()
             raise StoreUnavailable(
-                f"{self._directory} belongs to a controller that runs already; "
-                "stop it, or give this one a controllerStorePath of its own"
+                f"{self._directory} is in use by a running controller; "
+                "stop that one, or set another controllerStorePath"
             ) from None
         except OSError as error:
             self._unlock()
@@ -98,7 +98,7 @@ class GroupsFile:
             return True
 
     async def close(self) -> None:
-        """Wait for a write that runs, and give the lock back."""
+        """Wait for a write in progress, and release the lock."""
         async with self._writing:
             self._worker.shutdown()
             self._unlock()

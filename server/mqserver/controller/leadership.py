@@ -1,15 +1,17 @@
-"""Which of several controllers leads, so that brokers know whom to ask.
+"""Which of several controllers leads, so that brokers know which one to ask.
 
     FOLLOWER ── key is free, taken with our lease ──> LEADER ── not renewed in time ──> FOLLOWER
              ── its holder is gone: swapped ────────>
 
-A holder is gone when its port refuses connections, or when the key names the own address and was
-written with another lease: by an earlier process, since a port belongs to one. Its lease would last
-for 2 s more, and for another whole time after each change of etcd's leader.
+A holder is gone when its port refuses connections, or when the key names this controller's own
+address but was written with another lease: then an earlier process wrote it, since only one process
+has the port. Waiting for the end of its lease would take up to 2 s, and as long again after each
+change of etcd's leader.
 
 Rule: the leader only answers brokers and looks for dead masters. Two controllers that both believe
-to lead do no harm, since every change of a record compares its revision. The leader counts its
-lease from the moment at which it *sent* the last renewal that was granted.
+they lead do no harm, since every change of a record compares its revision. The leader counts its
+lease from the moment at which it *sent* the last renewal that was granted, because etcd may count
+from any moment after that.
 """
 
 import asyncio
@@ -25,7 +27,7 @@ from mqserver.runtime.clock import Clock
 LOG = logging.getLogger(__name__)
 
 LEASE_S: Final = 2
-"""How long a leader is still named after its end; etcd may raise it."""
+"""How long the key still names a leader after its process has died; etcd may raise it."""
 RENEWAL_MS: Final = 500
 
 
@@ -92,11 +94,11 @@ class LeaseInEtcd:
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="controller-lease")
         self._lease: int | None = None
         self._granted_until_ms = 0
-        """Until when the own lease lasts at least."""
+        """Steady time until which the lease of this controller lasts at least."""
         self._leads_until_ms = 0
         self._leader_address: str | None = None
         self._holder: EtcdValue | None = None
-        """Another process that holds the key, as it was read last."""
+        """The key at the last read, if another process holds it."""
         self._problem = ""
 
     @property
@@ -124,7 +126,7 @@ class LeaseInEtcd:
                 LOG.warning("%s", error)
             self._leader_address = None
         if self.is_leader != was_leader:
-            LOG.info("this controller %s", "leads" if self.is_leader else "does not lead any more")
+            LOG.info("this controller %s", "leads" if self.is_leader else "no longer leads")
 
     async def resign(self) -> None:
         """End the lease."""

@@ -1,4 +1,4 @@
-"""Which brokers are alive, as one controller sees it: the heartbeats that it got.
+"""Which brokers are alive, as one controller sees it by their heartbeats.
 
     ALIVE ── connection closed ──> SUSPECT ── heartbeat ──> ALIVE
       │                               ├── nothing listens at its address ──> forgotten
@@ -6,8 +6,8 @@
 
 Rule: times are those of a steady clock. A closed connection alone proves nothing, since a network
 may reset it; a port that refuses connections proves that the process is gone. (Java elects at once
-when a connection closes.) The last heartbeat of a dead broker is kept for operators, who judge by
-it what an unclean election would lose; elections never see it.
+when a connection closes.) The last heartbeat of a dead broker is kept for operators, who can tell
+from it what an unclean election would lose; elections never use it.
 
 Source: controller/impl/heartbeat/DefaultBrokerHeartbeatManager.java (5.4.0).
 """
@@ -17,11 +17,11 @@ from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 TIMEOUT_MS: Final = 10_000
-"""The timeout of a heartbeat without one."""
+"""The timeout of a broker whose heartbeat does not announce one."""
 TIMEOUT_MS_MAX: Final = 600_000
 PRIORITY_MAX: Final = (1 << 31) - 1
 BROKERS_MAX: Final = 4_096
-"""Most brokers whose heartbeats are kept, so that made-up names fill no memory."""
+"""How many heartbeats are kept; the limit stops made-up names from filling the memory."""
 
 
 class BrokerKey(NamedTuple):
@@ -51,7 +51,7 @@ class LiveBroker:
 
 
 class LiveBrokers:
-    """The brokers from which heartbeats come."""
+    """The brokers that send heartbeats."""
 
     def __init__(self) -> None:
         self._brokers: dict[BrokerKey, LiveBroker] = {}
@@ -59,7 +59,7 @@ class LiveBrokers:
         """The last heartbeats of dead brokers, the latest death last."""
 
     def accept_heartbeat(self, broker: LiveBroker) -> bool:
-        """Note a heartbeat; False if there are too many brokers to note another one."""
+        """Record a heartbeat; return False if there are too many brokers for another one."""
         if broker.key not in self._brokers and len(self._brokers) >= BROKERS_MAX:
             return False
         self._brokers[broker.key] = broker
@@ -77,16 +77,16 @@ class LiveBrokers:
         return suspects
 
     def refused(self, suspect: LiveBroker) -> bool:
-        """Forget a suspect whose port refuses connections; False if it was heard meanwhile."""
+        """Forget a suspect whose port refuses connections; False if a heartbeat came meanwhile."""
         if self._brokers.get(suspect.key) != suspect:
             return False
         self._bury(suspect)
         return True
 
     def forget(self, key: BrokerKey) -> None:
-        """Forget a broker that has started again: its next heartbeat says how long its log is.
+        """Forget a broker that has started again, until its next heartbeat.
 
-        What it said before may be more than its disk has kept.
+        Its disk may have kept less of the log than the last heartbeat said.
         """
         self._brokers.pop(key, None)
 
@@ -105,7 +105,7 @@ class LiveBrokers:
             del self._departed[next(iter(self._departed))]
 
     def last_heartbeat(self, key: BrokerKey) -> LiveBroker | None:
-        """Return what a broker said last, dead or alive; None if this process never heard it."""
+        """Return the last heartbeat of a broker, dead or alive, or None if none came."""
         return self._brokers.get(key) or self._departed.get(key)
 
     def of_group(

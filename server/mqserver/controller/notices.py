@@ -43,11 +43,12 @@ class Notices:
     def __init__(self, client: RemotingClient) -> None:
         self._client = client
         self._sent: dict[BrokerKey, tuple[int, int, int]] = {}
-        """Epoch, steady ms and count of the notices to a broker."""
+        """By broker: the epoch of its notices, when the last one was sent (steady ms), and how many
+        were sent."""
         self._tasks: set[asyncio.Task[None]] = set()
 
     def send_all(self, record: GroupRecord, broker_ids: list[int], *, steady_ms: int) -> None:
-        """Notify brokers of a group of the master that the record names."""
+        """Tell brokers of a group which master the record names."""
         for broker_id in broker_ids:
             key = BrokerKey(record.cluster_name, record.broker_name, broker_id)
             self._sent[key] = (record.master_epoch, steady_ms, 1)
@@ -91,7 +92,7 @@ class Notices:
             LOG.warning("could not notify %s of a new master: %s", address, error)
 
     async def stop(self) -> None:
-        """Give up the notices that are under way."""
+        """Cancel the notices that are under way."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

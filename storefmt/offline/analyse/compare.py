@@ -148,7 +148,7 @@ def compare_queues(
     """Yield each queue that differs, by topic and queue.
 
     Args:
-        logs: what ``compare_logs`` said: records before a divergence are not read again.
+        logs: the result of ``compare_logs``: records before a divergence are not read again.
         keys: the queues to compare; None for all.
 
     Raises:
@@ -253,7 +253,7 @@ def _outside(one: tuple[int, int], other: tuple[int, int]) -> int:
 
 
 def _is_same_message(a: bytes, b: bytes) -> bool:
-    """Return whether two records differ in nothing but where and when they were stored."""
+    """Return whether two records differ only in where and when they were stored."""
     try:
         left, right = decode_record(a), decode_record(b)
     except RecordDamaged:

@@ -1,7 +1,7 @@
 """Lists what happened to a store and when, from the evidence in its files.
 
-    log      first and last message; nothing for long; a clock set back; files that are gone
-    others   how far it was flushed (checkpoint); a broker that did not stop (abort)
+    log      first and last message; long pauses; a clock set back; files that are gone
+    others   how far it was flushed (checkpoint); a broker that did not stop cleanly (abort)
 
 Rule: an event is a fact that the files prove, and its time is the store time of the record next to
 it. The files do not show the reason of a pause: a broker that was down and a broker without
@@ -161,7 +161,7 @@ def _state(store: StoreView, times: StoreTimes) -> Iterator[StoreEvent]:
             detail = f"{what} had been flushed up to messages of this time"
             yield StoreEvent(at_ms, EventKind.FLUSHED, -1, 0, detail)
     if store.aborted and times.last is not None:
-        detail = "a broker runs on the store, or died with it open (file abort)"
+        detail = "a broker is running on the store, or died with it open (file abort)"
         yield StoreEvent(
             times.last.store_ms, EventKind.NOT_STOPPED, times.last.log_offset, 0, detail
         )

@@ -25,7 +25,7 @@ from storefmt.store_file import StoreFile
 
 UNKNOWN: Final = "?"
 UNKNOWN_SIZE: Final = 64
-"""How many bytes are shown where no layout applies."""
+"""How many bytes are shown if no layout applies."""
 _FIXED: Final = {
     "consumequeue": layout.CONSUME_QUEUE_ENTRY,
     "batchconsumequeue": layout.BATCH_QUEUE_ENTRY,
@@ -45,8 +45,8 @@ class NamedBytes:
 
     Attributes:
         pos: position in the file.
-        value: a number, or text where the field is one; None where the bytes say it all.
-        means: what the value stands for, or what the field is.
+        value: a number, or text for a text field; None if the bytes need no interpretation.
+        means: the meaning of the value, or of the field.
     """
 
     layout: str
@@ -64,7 +64,7 @@ class Dump:
 
     Attributes:
         file: relative to the store; ``base``: log offset of its first byte, -1 for others.
-        note: something to say about them; empty for nothing.
+        note: a remark about them; empty for none.
     """
 
     file: str
@@ -85,8 +85,8 @@ def dump_log(store: StoreView, log_offset: int) -> Dump:
         named = _in_log(store.log.open(span), log_offset - base, base)
         return Dump(store.span_name(span), base, *named)
     raise NotInStore(
-        f"log offset {log_offset} is in no file of {store.root}, they hold "
-        f"{store.log.min_offset} to {store.log.end}; `store ls` lists them"
+        f"log offset {log_offset} is not in any log file of {store.root}; they hold "
+        f"{store.log.min_offset} to {store.log.end}, and `store ls` lists them"
     )
 
 
@@ -98,7 +98,7 @@ def dump_file(store: StoreView, path: str, pos: int, *, count: int = 1) -> Dump:
         count: how many entries; records, blanks and headers come alone.
 
     Raises:
-        NotInStore: the file is not there, or shorter.
+        NotInStore: the file does not exist, or is shorter.
         BadCall: the path leaves the store.
     """
     full = (store.root / path).resolve()
@@ -109,7 +109,9 @@ def dump_file(store: StoreView, path: str, pos: int, *, count: int = 1) -> Dump:
         raise NotInStore(f"{path}: no such file in {store.root}; `store ls` lists them")
     file = store.open_files.open(full)
     if not 0 <= pos < file.size:
-        raise NotInStore(f"{path}: no byte {pos}, it has {file.size}; give a smaller position")
+        raise NotInStore(
+            f"{path}: no byte {pos}, the file has {file.size} bytes; give a smaller position"
+        )
     name = full.relative_to(root).as_posix()
     for span, base in zip(store.log.spans, store.log.bases, strict=True):
         if span.path.resolve() == full:
@@ -128,7 +130,7 @@ def _in_log(file: StoreFile, pos: int, base: int) -> tuple[list[NamedBytes], str
     if magic == MAGIC_BLANK:
         return _named(layout.BLANK, data, start), ""
     if magic not in (MAGIC_V1, MAGIC_V2) or not 0 < size <= RECORD_SIZE_MAX:
-        note = f"no record starts at byte {start}, and none that is whole holds it"
+        note = f"no record starts at byte {start}, and no whole record contains it"
         return [_unknown(file, start)], note
     named = _named(layout_of(magic), file.read(start, size), start)
     note = ""
@@ -168,7 +170,7 @@ def _in_other(
         for view in store.index_files:
             if view.span.path.resolve() == full:
                 return _in_index(view, file, pos, count)
-    return [_unknown(file, pos)], "no layout is known for this file: bytes alone"
+    return [_unknown(file, pos)], "no layout is known for this file: only bytes are shown"
 
 
 def _entries(
@@ -202,15 +204,15 @@ def _in_index(
 
 def _ext_units(file: StoreFile, pos: int, count: int) -> list[NamedBytes]:
     named: list[NamedBytes] = []
-    at = seen = 0
-    while seen < count and at < file.size:
-        size = _number(file.read(at, 2))
+    unit_pos = seen = 0
+    while seen < count and unit_pos < file.size:
+        size = _number(file.read(unit_pos, 2))
         if size <= 0:
-            return named or [_unknown(file, max(pos, at))]
-        if at + size > pos:
-            named += _named(layout.CONSUME_QUEUE_EXT_UNIT, file.read(at, size), at)
+            return named or [_unknown(file, max(pos, unit_pos))]
+        if unit_pos + size > pos:
+            named += _named(layout.CONSUME_QUEUE_EXT_UNIT, file.read(unit_pos, size), unit_pos)
             seen += 1
-        at += size
+        unit_pos += size
     return named
 
 

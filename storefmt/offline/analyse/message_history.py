@@ -72,7 +72,7 @@ _BY_TOPIC_ALONE: Final = {
     TopicKind.RETRY: StepKind.RETRY,
     TopicKind.DLQ: StepKind.DEAD_LETTER,
 }
-"""These steps count where the flag says nothing about a transaction."""
+"""The steps of a record whose flag says nothing about a transaction."""
 
 
 class Delay(NamedTuple):
@@ -82,7 +82,7 @@ class Delay(NamedTuple):
     due_ms: int | None
     is_waiting: bool
     deletes: str | None = None
-    """Unique key of the waiting message that this one takes back (5.x timer)."""
+    """Unique key of the waiting message that this one cancels (5.x timer)."""
 
 
 class MessageHistory(NamedTuple):
@@ -91,8 +91,8 @@ class MessageHistory(NamedTuple):
     Attributes:
         kind: the purpose of the record's topic.
         step: the step that the record stands for; an op record is always ``OP`` here.
-        destination: where a waiting message goes to when its wait is over; None of any other.
-        delay: its wait, which may be over; None without one.
+        destination: where a waiting message goes when its wait is over; None for any other.
+        delay: its wait, which may be over; None if it has none.
         check_times: how often the broker asked for the end of the transaction.
         half_queue_offsets: of an op record: offsets in the half queue with the same queue id.
     """
@@ -136,7 +136,7 @@ def _op_offsets(body: bytes) -> tuple[int, ...]:
 def _delay(record: Record, kind: TopicKind, properties: Mapping[str, str]) -> Delay | None:
     level = _number(properties.get(names.DELAY))
     if kind is TopicKind.DELAY:
-        # The queue is what the broker goes by; the property only brought it there.
+        # The broker decides by the queue; the property only brought the message there.
         level = record.queue_id + 1
         is_level = 0 < level <= len(DELAYS_MS)
         return Delay(level, record.store_ms + DELAYS_MS[level - 1] if is_level else None, True)
@@ -197,7 +197,7 @@ def detail_of(record: Record, history: MessageHistory) -> str:
             level = delay.level if delay else None
             return f"timer for {target}" if level is None else f"level {level} for {target}"
         case StepKind.RECALL if delay:
-            return f"takes {delay.deletes} back"
+            return f"cancels {delay.deletes}"
         case StepKind.HALF:
             return f"for {target}"
         case StepKind.HALF_CHECK:

@@ -2,9 +2,9 @@
 
     RecordBatch ──filter──> key columns ──group_by──> a few rows a batch ──> RecordCounts
 
-Rule: the results equal those of the record by record way, at ten times the speed. Only functions
-of ``stats`` and ``events`` (and Spark jobs) import this module, so that commands which count
-nothing load neither numpy nor pyarrow.
+Rule: the results equal those of counting record by record, at ten times the speed. Only functions
+of ``stats`` and ``events`` (and Spark jobs) import this module, so that commands that do not count
+load neither numpy nor pyarrow.
 """
 
 from collections.abc import Callable, Sequence
@@ -56,16 +56,16 @@ def count_file(counting: Counting, path: Path) -> RecordCounts:
 
 
 def _add(counts: RecordCounts, batch: Any, counting: Counting) -> None:
-    by, wanted, bucket_ms = counting
+    by, count_filter, bucket_ms = counting
     times_us = batch.column("store_timestamp").cast(pa.int64()).fill_null(0)
     times_ms = times_us.to_numpy(zero_copy_only=False) // 1000
     kept = np.ones(len(times_ms), dtype=bool)
-    if wanted.begin_ms is not None:
-        kept &= times_ms >= max(wanted.begin_ms, _INT64.min)
-    if wanted.end_ms is not None:
-        kept &= times_ms <= min(wanted.end_ms, _INT64.max)
-    if wanted.topic is not None:
-        same = pc.equal(batch.column("topic"), wanted.topic)
+    if count_filter.begin_ms is not None:
+        kept &= times_ms >= max(count_filter.begin_ms, _INT64.min)
+    if count_filter.end_ms is not None:
+        kept &= times_ms <= min(count_filter.end_ms, _INT64.max)
+    if count_filter.topic is not None:
+        same = pc.equal(batch.column("topic"), count_filter.topic)
         kept &= same.to_numpy(zero_copy_only=False)
     columns = {name: batch.column(name) for name in _KEYS[by]}
     if by is By.TIME:
@@ -97,10 +97,10 @@ def store_times_of_batch(batch: Any, *, pause_ms: int) -> StoreTimes:
     offsets = whole.column("log_offset").to_numpy()
     times = whole.column("store_timestamp").cast(pa.int64()).to_numpy() // 1000
     spans = np.diff(times)
-    at = np.flatnonzero((spans < 0) | (spans >= pause_ms))
+    rows = np.flatnonzero((spans < 0) | (spans >= pause_ms))
 
     def mark(row: int) -> RecordTime:
         return RecordTime(int(offsets[row]), int(times[row]))
 
-    gaps = tuple(TimeGap(mark(row), mark(row + 1)) for row in at.tolist())
+    gaps = tuple(TimeGap(mark(row), mark(row + 1)) for row in rows.tolist())
     return StoreTimes(mark(0), mark(len(times) - 1), gaps)

@@ -67,7 +67,7 @@ class RecordCounts(dict[Key, RecordCount]):
     """The counts of one pass, by key."""
 
     def add(self, key: Key, count: int, size: int, first_ms: int, last_ms: int) -> None:
-        """Add records under ``key``, or under ``OTHERS`` where there are too many keys."""
+        """Add records under ``key``, or under ``OTHERS`` if there are too many keys."""
         if key not in self and len(self) >= KEYS_MAX:
             key = (OTHERS,)
         self.setdefault(key, RecordCount()).add(count, size, first_ms, last_ms)
@@ -98,7 +98,7 @@ def bucket_for(first_ms: int, last_ms: int) -> int:
 def with_empty_spans(
     counts: Mapping[int, RecordCount], bucket_ms: int
 ) -> list[tuple[int, RecordCount]]:
-    """Return (start, count) of each span in order, the empty ones between them too.
+    """Return (start, count) of each span in order, including the empty ones in between.
 
     Args:
         counts: by start in ms, a multiple of ``bucket_ms``.

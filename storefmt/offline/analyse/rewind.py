@@ -26,7 +26,7 @@ class Rewind:
     Attributes:
         offset: where the group stands; ``target`` where it would go.
         replayed, skipped: messages between the two, of which one is 0.
-        target_ms: store time of the message at ``target``; 0 where there is none.
+        target_ms: store time of the message at ``target``; 0 if there is none.
     """
 
     group: str
@@ -44,7 +44,7 @@ def rewinds_to(store: StoreView, infos: list[GroupInfo], at_ms: int) -> Iterator
     """Yield for each group and queue what a move to a time would replay or skip.
 
     Args:
-        infos: where groups stand; queues that the store has not are left out.
+        infos: where groups stand; queues that the store lacks are left out.
 
     Raises:
         StoreError: the disk refuses a read.
@@ -76,7 +76,7 @@ def rewinds_to(store: StoreView, infos: list[GroupInfo], at_ms: int) -> Iterator
 def nearest_offset(store: StoreView, view: QueueView, at_ms: int) -> int:
     """Return the queue offset of the message stored nearest to a time, 0 for none.
 
-    The search is a broker's own, so that of several messages of one time it is the same one.
+    The search is that of a broker, so that it chooses the same one of several messages of one time.
     """
     span = _file_for(store, view, at_ms)
     if span is None:

@@ -86,7 +86,7 @@ def _count_files(
     with closing(results):
         for span, counts_of_file in zip(store.log.spans, results, strict=True):
             if (OTHERS,) in counts_of_file:
-                # What has no key of its own depends on the files before.
+                # Whether a key counts under ``OTHERS`` depends on the files before.
                 count_batches(counting, [span.path], counts, lambda size: None)
             else:
                 counts.merge(counts_of_file)

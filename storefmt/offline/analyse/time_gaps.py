@@ -1,6 +1,6 @@
 """Finds gaps in the store times of a log: pauses without a message, and clocks set back.
 
-    (log offset, store time) of each record ──> StoreTimes: its ends, the gaps that say something
+    (log offset, store time) of each record ──> StoreTimes: its ends and the significant gaps
     StoreTimes of one part + StoreTimes of the next ──> StoreTimes of both
 
 Rule: the gaps are the same for any parts into which the log is cut. A time beyond the calendar is

@@ -39,7 +39,7 @@ from storefmt.offline.views.tree import QueueKey
 LogRange = tuple[int, int | None]
 """Log offsets (bytes) from the first up to the second; None for the end of the log."""
 IDS_MAX: Final = 256
-"""Most messages that are followed for one key."""
+"""Largest number of messages that is followed for one key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,8 +70,8 @@ class TraceResult:
 
 
 Scanning = Callable[[frozenset[str], list[LogRange]], Iterable[Record]]
-"""Gives the records of some ranges of the log that ``pattern_of`` some words matches; others
-may be among them."""
+"""Returns the records of some ranges of the log that ``pattern_of`` some words matches; the result
+may contain others as well."""
 
 
 def trace(
@@ -99,28 +99,28 @@ def trace(
         search.add([first])
     else:
         search.look([which], scan=scan)
-        if not search.found and not scan:
+        if not search.records and not scan:
             search.look([which], scan=True)
-    if not search.found:
+    if not search.records:
         of = f" of topic {topic}" if topic else ""
         raise NotInStore(
             f"no message{of} with id or key {which!r} in {store.root}; the index and the whole "
             "log were read"
         )
-    own = [r for r in search.found.values() if kind_of(r.topic) is not TopicKind.TRACE]
+    own = [r for r in search.records.values() if kind_of(r.topic) is not TopicKind.TRACE]
     ids = sorted({unique for r in own if (unique := r.unique_key)})
     if len(ids) > IDS_MAX:
-        search.notes.append(f"{len(ids)} messages have this key: {IDS_MAX} of them are followed")
+        search.notes.append(f"{len(ids)} messages have this key; only {IDS_MAX} are followed")
     if ids and (ids != [which] or first is not None):
         search.look(ids[:IDS_MAX], scan=scan)
     anonymous = [r.msg_id for r in own if not r.unique_key]
     if anonymous:
-        search.notes.append("the message has no unique key: the whole log was read for its retries")
+        search.notes.append("the message has no unique key; the whole log was read for its retries")
         search.look(anonymous, scan=True)
     # A request to delete a timer has another key: it lies after it in the timer's queue.
     for waiting in [r for r in own if kind_of(r.topic) is TopicKind.TIMER and r.unique_key]:
         search.add(_recalls(store, waiting))
-    records = sorted(search.found.values(), key=lambda r: (r.store_ms, r.log_offset))
+    records = sorted(search.records.values(), key=lambda r: (r.store_ms, r.log_offset))
     steps = _steps(store, records)
     return TraceResult(steps, [*search.notes, *_pending(steps)])
 
@@ -132,46 +132,46 @@ class _Search:
     store: StoreView
     topic: str | None
     scanning: Scanning
-    found: dict[int, Record] = field(default_factory=dict)
+    records: dict[int, Record] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     def add(self, records: Iterable[Record]) -> None:
-        """Keep records of the wanted topic, and the trace records of clients about them."""
+        """Keep records of the topic, and the trace records of clients about them."""
         for record in records:
             if self.topic in (None, own_topic(record)) or kind_of(record.topic) is TopicKind.TRACE:
-                self.found.setdefault(record.log_offset, record)
+                self.records.setdefault(record.log_offset, record)
 
     def look(self, words: list[str], *, scan: bool) -> None:
         """Add every record that has one of ``words`` as key, unique key or origin."""
-        wanted = frozenset(words)
+        keys = frozenset(words)
         covered: list[tuple[int, int]] = []
         if not scan:
-            covered = self._index(wanted)
+            covered = self._index(keys)
         ranges = list(gaps(self.store, covered))
         end = self.store.log.end
         size = sum((end if stop is None else stop) - start for start, stop in ranges)
         if size > 0:
             self._say(covered, size)
-            records = self.scanning(wanted, ranges)
-            self.add(record for record in records if _names(record, wanted))
+            records = self.scanning(keys, ranges)
+            self.add(record for record in records if _names(record, keys))
 
     def _say(self, covered: list[tuple[int, int]], size: int) -> None:
         note = (
             f"{size} bytes of the log that no index file covers were read"
             if covered
-            else f"the index did not help: the whole log, {size} bytes, was read"
+            else f"the index has no entry; the whole log, {size} bytes, was read"
         )
         if note not in self.notes:
             self.notes.append(note)
 
-    def _index(self, wanted: frozenset[str]) -> list[tuple[int, int]]:
+    def _index(self, keys: frozenset[str]) -> list[tuple[int, int]]:
         covered = []
         topics = sorted({topic for topic, _ in self.store.queues()} | {HALF_TOPIC})
         for view in self.store.index_files:
             try:
                 header, offsets = view.header, set[int]()
                 for topic in topics:
-                    for word in wanted:
+                    for word in keys:
                         list(view.chain(topic, word))
                         offsets.update(
                             view.offsets(
@@ -184,7 +184,7 @@ class _Search:
             covered.append((header.begin_log_offset, header.end_log_offset))
             for log_offset in sorted(offsets):
                 record = record_or_none(self.store, log_offset)
-                if record is not None and _names(record, wanted):
+                if record is not None and _names(record, keys):
                     self.add([record])
         return covered
 
@@ -236,7 +236,7 @@ def _steps(store: StoreView, records: list[Record]) -> list[TraceStep]:
 
 
 def _due_ms(store: StoreView, record: Record, said: int) -> int:
-    """Return when a wait ends: as the queue of the level says it, else as the record does."""
+    """Return when a wait ends, by the queue of the level or else by the record."""
     if record.topic != SCHEDULE_TOPIC or not said:
         return said
     try:
@@ -296,7 +296,7 @@ def _decisions(store: StoreView, records: list[Record]) -> Iterator[TraceStep]:
 
 
 def _recalls(store: StoreView, waiting: Record) -> Iterator[Record]:
-    """Yield the records that take a waiting timer back, until it is due."""
+    """Yield the records that cancel a waiting timer, until it is due."""
     due_ms = describe(waiting).due_ms
     for record in _behind(store, (waiting.topic, waiting.queue_id), waiting.log_offset):
         if record.store_ms > due_ms:
@@ -332,8 +332,8 @@ def _pending(steps: list[TraceStep]) -> Iterator[str]:
     halves = {
         s.record.unique_key: s for s in steps if s.step in (StepKind.HALF, StepKind.HALF_CHECK)
     }
-    done = {s.record.unique_key for s in steps if s.step in (StepKind.COMMIT, StepKind.GIVEN_UP)}
+    ended = {s.record.unique_key for s in steps if s.step in (StepKind.COMMIT, StepKind.GIVEN_UP)}
     decided = {offset for s in steps if s.step is StepKind.ROLLBACK for offset in s.decides}
     for key, newest in halves.items():
-        if key not in done and newest.queue[1:] not in decided:
+        if key not in ended and newest.queue[1:] not in decided:
             yield f"the transaction of {key} is pending: neither committed nor rolled back"

@@ -2,5 +2,5 @@
 
 An opened store and an ``OutputDirectory`` enter; a new directory and rows that say what was lost or
 changed leave. The store that is read is never written. Start with ``repair.repair``, then
-read ``rebuild``, which makes queues and index from the log again.
+read ``rebuild``, which rebuilds queues and index from the log.
 """

@@ -215,7 +215,7 @@ _LOG_OFFSET: Final = slice(
 
 
 class CarvedLog:
-    """A commit log that is written record by record, in any order.
+    """A commit log that is written one record at a time, in any order.
 
     Args:
         file_size: of each file, bytes.
@@ -229,13 +229,13 @@ class CarvedLog:
         self.out = out
         self._open: OrderedDict[int, SparseFile] = OrderedDict()
         self._bases: set[int] = set()
-        # Of each record out of a Raft log its place: 8 bytes a number, there may be millions.
+        # The place of each record of a Raft log, in 8 bytes a number: there may be millions.
         self._waiting: set[int] = set()
         self._places = array("q")
         self._paths: list[Path] = []
         self._in_place_end = 0
 
-    def put(self, found: CarvedRecord) -> bool:
+    def put(self, carved: CarvedRecord) -> bool:
         """Write a record at its own log offset; False if that place is taken or impossible.
 
         ``finish`` writes the records of a Raft log.
@@ -243,17 +243,17 @@ class CarvedLog:
         Raises:
             OSError: the disk refuses.
         """
-        log_offset, size = found.record.log_offset, len(found.data)
+        log_offset, size = carved.record.log_offset, len(carved.data)
         base = log_offset - log_offset % self.file_size
         if log_offset < 0 or size + BLANK_SIZE_MIN > self.file_size:
             return False
-        if found.wrapped:
+        if carved.wrapped:
             if log_offset in self._waiting:
                 return False
-            if not self._paths or self._paths[-1] != found.path:
-                self._paths.append(found.path)
+            if not self._paths or self._paths[-1] != carved.path:
+                self._paths.append(carved.path)
             self._waiting.add(log_offset)
-            self._places.extend((log_offset, found.pos, size, len(self._paths) - 1))
+            self._places.extend((log_offset, carved.pos, size, len(self._paths) - 1))
             return True
         pos = log_offset - base
         has_room = base in self._bases or len(self._bases) < FILES_MAX
@@ -262,13 +262,13 @@ class CarvedLog:
         file = self._file(base)
         if file.read(pos, size).strip(b"\0"):
             return False
-        file.pwrite(found.data, pos)
+        file.pwrite(carved.data, pos)
         self._in_place_end = max(self._in_place_end, log_offset + size)
         self.written_count += 1
         return True
 
     def finish(self) -> None:
-        """Write the records of a Raft log, one behind the other.
+        """Write the records of a Raft log, one after another.
 
         Raises:
             StoreError: a file in which they were found can no longer be read.
@@ -279,24 +279,28 @@ class CarvedLog:
         if not order:
             return
         first = places[order[0]] - HEAD_SIZE
-        # The log begins with a file, or goes on after the one from before the Raft group.
-        at = max(first - first % self.file_size, self._in_place_end)
+        # The log begins with a file, or continues after the log from before the Raft group.
+        log_offset = max(first - first % self.file_size, self._in_place_end)
         with closing(OpenFiles()) as files:
             for place in order:
                 _, pos, size, path_number = places[place : place + 4]
                 source = files.open(self._paths[path_number])
-                at = self._pack(bytearray(source.read(pos, size)), at)
+                log_offset = self._pack(bytearray(source.read(pos, size)), log_offset)
 
-    def _pack(self, data: bytearray, at: int) -> int:
+    def _pack(self, data: bytearray, log_offset: int) -> int:
         """Write a record at ``at``, or in the next file; return where it ends."""
-        left = self.file_size - at % self.file_size
+        left = self.file_size - log_offset % self.file_size
         if len(data) + BLANK_SIZE_MIN > left:
-            self._file(at - at % self.file_size).pwrite(blank(left), at % self.file_size)
-            at += left
-        data[_LOG_OFFSET] = at.to_bytes(8, "big")
-        self._file(at - at % self.file_size).pwrite(data, at % self.file_size)
+            self._file(log_offset - log_offset % self.file_size).pwrite(
+                blank(left), log_offset % self.file_size
+            )
+            log_offset += left
+        data[_LOG_OFFSET] = log_offset.to_bytes(8, "big")
+        self._file(log_offset - log_offset % self.file_size).pwrite(
+            data, log_offset % self.file_size
+        )
         self.written_count += 1
-        return at + len(data)
+        return log_offset + len(data)
 
     def _file(self, base: int) -> SparseFile:
         file = self._open.get(base)

@@ -1,7 +1,8 @@
 """Repairs ``epoch.json`` of a store directory, whose broker must not run.
 
 Rule: the old file is kept beside the new one as ``epoch.json.damaged``, and its ``.bak`` is
-removed, because the broker would read that after a damage. The new file is renamed into place.
+removed, because the broker would read it if the new file were damaged. The new file is renamed into
+place.
 """
 
 import fcntl
@@ -14,14 +15,14 @@ from storefmt.errors import ConfigDamaged
 
 
 class EpochState(NamedTuple):
-    """What the file of one store says; ``problem`` is why a broker does not start with it."""
+    """The content of the file; ``problem`` is why a broker does not start with it."""
 
     epochs: Epochs
     problem: str
 
 
 def read_epochs(root: Path) -> EpochState:
-    """Return what the file says, or what can be kept of it.
+    """Return the content of the file, or the part of it that can be kept.
 
     Raises:
         OSError: the file exists and cannot be read.
@@ -35,14 +36,14 @@ def read_epochs(root: Path) -> EpochState:
 
 
 def mend_file(root: Path, *, epoch: int | None = None) -> EpochState:
-    """Replace the file by one with which a broker starts, and return its content.
+    """Replace the file with one with which a broker starts, and return its content.
 
     Args:
         root: the store directory.
         epoch: the epoch that the store gets; None keeps what can be read.
 
     Raises:
-        OSError: the file cannot be written, or a broker has the store.
+        OSError: the file cannot be written, or a broker holds the lock of the store.
     """
     check_unlocked(root)
     path = root / FILE_NAME
@@ -66,7 +67,7 @@ def mend_file(root: Path, *, epoch: int | None = None) -> EpochState:
 
 
 def check_unlocked(root: Path) -> None:
-    """Check that no broker, of ours or of Java's, holds the lock of a store directory.
+    """Check that no broker, Java's or this project's, holds the lock of a store directory.
 
     Raises:
         BlockingIOError: a broker holds it.
@@ -78,5 +79,5 @@ def check_unlocked(root: Path) -> None:
         try:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 0)
         except OSError as error:
-            text = f"{lock} is held by a broker that runs; stop it first"
+            text = f"{lock} is held by a running broker; stop it first"
             raise BlockingIOError(error.errno, text) from error

@@ -63,8 +63,8 @@ def fill(
         to_file_end: the bytes reach to the end of the log file: a blank closes them.
 
     Returns:
-        (log offset, bytes) pieces without a gap between them, but for the blank, whose
-        head alone is there; none where the bytes are too few for any record.
+        (log offset, bytes) pieces without a gap between them, except for the blank, of which
+        only the head is given; nothing if the bytes are too few for any record.
     """
     pieces: list[tuple[int, bytes]] = []
     pos, end = log_offset, log_offset + size

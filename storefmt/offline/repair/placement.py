@@ -147,7 +147,7 @@ class Placement:
         return True
 
     def finish(self) -> Iterator[PlacedEntry]:
-        """Yield the entries that still waited for the next record of their queue."""
+        """Yield the entries that were still waiting for the next record of their queue."""
         for row in self.rows.values():
             yield from self._settle(row, None)
 
@@ -188,7 +188,7 @@ class Placement:
             row.suspect = placed
 
     def _accept(self, row: _Row, placed: PlacedEntry) -> PlacedEntry:
-        # Where the log begins at 0, so did every queue.
+        # If the log begins at 0, so did every queue.
         before = 0 if row.next is None and self.log_min == 0 else row.next
         row.next = placed.queue_offset + 1
         if before is not None and placed.queue_offset > before:

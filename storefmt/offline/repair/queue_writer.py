@@ -1,11 +1,11 @@
-"""Writes consume queue files anew, byte for byte as a broker leaves them.
+"""Writes new consume queue files, byte for byte as a broker leaves them.
 
     |history|filler|entry k|entry k+1|…|0 0 0|     files of one size, named by first byte
 
 Rule: entries come in order. A queue that starts inside a file begins with fillers, or with the
 entries of the old file that point before the log (history, which the log no longer contains). If
 an entry is missing, fillers take its place. An entry that comes again replaces the earlier one,
-and entry 0 starts the queue over, because its topic was made again. If the old entry had the
+and entry 0 starts the queue over, because its topic was created again. If the old entry had the
 address of an ext unit for the same record, the address stays, because the unit stays.
 
 Source: store/ConsumeQueue.java#putMessagePositionInfo, #fillPreBlank.
@@ -35,7 +35,7 @@ class QueueWriter:
     Args:
         out: where they go, as ``consumequeue/<topic>/<queue id>/…``.
         file_size: of each file in bytes, a multiple of an entry.
-        old: the queue as it was, None where there is none.
+        old: the old queue, or None if there is none.
         log_min: log offset of the first byte of the log.
     """
 
@@ -52,12 +52,12 @@ class QueueWriter:
         self.next: int | None = None
         """Queue offset of the next entry; None before the first."""
         self.start = 0
-        """Queue offset of the first entry there is a file for."""
+        """Queue offset of the first entry that has a file."""
         self.filler_count = 0
         self.plain_ext_count = 0
         """Entries whose ext unit is lost: they have the plain hash."""
         self.expired_first = self.expired_count = 0
-        """Old entries that only point before the log: their files are not made again."""
+        """Old entries that only point before the log: their files are not rewritten."""
         self._out = out
         self._file_size = file_size
         self._old = old
@@ -108,7 +108,7 @@ class QueueWriter:
             self._begin(end)
 
     def finish(self) -> None:
-        """Write the rest; what lies after the last entry becomes free space.
+        """Write the rest; everything after the last entry becomes free space.
 
         Raises:
             OSError: the disk refuses.
@@ -184,7 +184,7 @@ class QueueWriter:
     def _find_old_start(self) -> int:
         """Return the first entry of the old files that is worth keeping, a huge one for none.
 
-        As retention does: a file that only points before the log goes, but for the newest.
+        As in retention, a file that only points before the log is dropped unless it is the newest.
         """
         old = self._old
         if old is None or not old.files or old.files[0].start % self._file_size:

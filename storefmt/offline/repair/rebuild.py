@@ -102,7 +102,7 @@ def rebuild(
     with_index: bool = True,
     progress: ProgressCall = progress_none,
 ) -> RebuildResult:
-    """Write the queues and the index of ``store`` anew.
+    """Write new queues and a new index for ``store``.
 
     Args:
         store: the store with the log.
@@ -193,7 +193,7 @@ class Rebuild:
 
     @property
     def is_regular(self) -> bool:
-        """Return whether every log file has the right name, and no part of the log is twice."""
+        """Return whether every log file has the right name and no part of the log occurs twice."""
         log = self._store.log
         starts = [span.start for span in log.spans]
         return starts == list(log.bases) and not self._log.doubles
@@ -226,7 +226,7 @@ class Rebuild:
             return False
         queue = self._queues[key]
         if queue.next != first:
-            # The last entry was one too far away to be put.
+            # The last entry was too far away to be written.
             for number in range(count):
                 offset, size, code = CQ_ENTRY.unpack_from(entries, number * ENTRY_SIZE)
                 slot = first + number
@@ -245,7 +245,7 @@ class Rebuild:
         return self._report
 
     def finish_rest(self, built: Collection[QueueKey]) -> RebuildResult:
-        """Write what needs no record of the log: old queues without records, and ext files.
+        """Write everything that needs no record of the log: old queues, and ext files.
 
         Args:
             built: the queues that had claims.
@@ -308,7 +308,7 @@ class Rebuild:
             if topic in tree.topics and (topic, queue_id) not in tree.queues:
                 self._report.notes.append(
                     f"queue {topic} {queue_id} had no directory while its topic had one, as after "
-                    "deleteTopic; it is made of the records in the log, remove it if it was deleted"
+                    "deleteTopic; it was rebuilt from the log: remove it if it was deleted"
                 )
             self._report.queues.append(
                 QueueBuilt(
@@ -333,11 +333,11 @@ class Rebuild:
     def _note_records(self) -> None:
         placement, notes = self._placement, self._report.notes
         for topic, count in sorted(placement.deleted.items()):
-            notes.append(f"topic {topic} is in no topics.json: {count} records get no entry")
+            notes.append(f"topic {topic} is not in topics.json: {count} records get no entry")
         for topic, count in sorted(placement.copies.items())[:100]:
             notes.append(
                 f"topic {topic} is named by INNER_MULTI_DISPATCH of {count} records, but no old "
-                "queue shows that a broker made these entries; they get none"
+                "queue shows that a broker made these entries; they get no entry"
             )
         for topic, count in sorted(placement.bad_names.items())[:100]:
             notes.append(f"{topic!r} is not a valid topic or queue: {count} records get no entry")

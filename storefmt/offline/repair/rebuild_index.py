@@ -124,7 +124,7 @@ class IndexFiles:
         self._put(self._pass_over(rows) if self._passed else rows)
 
     def _pass_over(self, rows: list[Row]) -> list[Row]:
-        """Return the entries of a record that are not in another writer's file."""
+        """Return the entries of a record that do not belong to another writer's file."""
         left = rows[self._passed :]
         self._passed = max(0, self._passed - len(rows))
         if not self._passed:
@@ -143,7 +143,7 @@ class IndexFiles:
             self._finish(self._table)
 
     def _put(self, rows: list[Row]) -> None:
-        """Add keys, in new files where the last one is full."""
+        """Add keys, in new files if the last one is full."""
         while rows:
             if not self._has_room(rows[0][2]):
                 return
@@ -190,8 +190,8 @@ class IndexFiles:
 
     def _name(self, table: IndexTable) -> str:
         old = self._names.get(table.begin_log_offset, "") if table.entry_count > 1 else ""
-        made = new_file_name(self._made_ms, last=self._last_name)
-        self._last_name = old if old > self._last_name else made
+        new_name = new_file_name(self._made_ms, last=self._last_name)
+        self._last_name = old if old > self._last_name else new_name
         return self._last_name
 
 
@@ -311,6 +311,6 @@ def _histories(old: StoreView, log_min: int) -> Iterator[tuple[IndexHeader, Inde
 
 def _rows(view: IndexView) -> Iterator[tuple[int, int, int]]:
     for _, entry in view.entries():
-        # A damaged entry finds nothing; it is not taken over.
+        # A damaged entry finds nothing, so it is not copied.
         if min(entry.key_hash, entry.log_offset, entry.time_diff_s) >= 0:
             yield entry.key_hash, entry.log_offset, entry.time_diff_s

@@ -1,11 +1,11 @@
-"""Writes a copy of a damaged store that a broker opens, with everything that can be saved.
+"""Writes a copy of a damaged store that a broker can open, with everything that can be saved.
 
     commitlog ──copied sparse──> damage replaced, tail cut, fields corrected ──> commitlog
                                                                              └──> queues, index
     config ──the file, or its .bak──> config         checkpoint: written new
 
 Rule: the store is only read. Every record keeps its log offset, so that offsets, ids and slaves
-stay right. Each loss and each change is a row of the report. Strangers, the abort file and the
+stay valid. Each loss and each change is a row of the report. Strangers, the abort file and the
 lock are not copied. If topics.json cannot be read, the queues give a rough topic table, because a
 topic without a line there has no route. Queues after the last one with messages stay unknown, and
 the broker makes its own topics again when it starts.
@@ -75,13 +75,13 @@ class Action:
     """One loss, change or omission of a repair.
 
     Attributes:
-        action: ``lost`` (a message, or a state file that nothing brings back), ``replaced``
+        action: ``lost`` (a message, or a state file that nothing can restore), ``replaced``
             (bytes that held no record), ``cut`` (the tail), ``corrected`` (a field),
-            ``restored`` (a file, from its .bak or anew), ``copied``, ``left_out`` (a file),
+            ``restored`` (a file, from its .bak or rebuilt), ``copied``, ``left_out`` (a file),
             ``note``.
         file: relative to the store; ``log_offset``: in the log, -1 for none.
         size: bytes concerned; ``count``: messages, the first one is named.
-        topic, queue_id, queue_offset: of the message; empty and -1 where not known.
+        topic, queue_id, queue_offset: of the message; empty and -1 if unknown.
         reason: why, a word or a sentence.
     """
 
@@ -187,7 +187,7 @@ class _Repair:
         for fix in plan.fixes.values():
             with self._copied_file(fix.log_offset) as (file, base):
                 file.pwrite(fix.data, fix.log_offset + fix.pos - base)
-            reason = f"{fix.field} {fix.old!r}, {fix.new!r} is right"
+            reason = f"{fix.field} was {fix.old!r}, is {fix.new!r}"
             self._change("corrected", fix.log_offset, len(fix.data), reason)
         if plan.cut is not None:
             size = plan.cut.end - plan.cut.start
@@ -196,7 +196,7 @@ class _Repair:
         for message in plan.unplaced:
             self._lose(message, "no bytes of the log are left for it: its entry is a filler", -1)
         for message, count in plan.beyond:
-            self._lose(message, "behind the end of the log", -1, count)
+            self._lose(message, "after the end of the log", -1, count)
 
     def _tell_no_log(self) -> None:
         for topic, queue_id in self._store.queues():
@@ -212,14 +212,16 @@ class _Repair:
         for base, span in self._log.files:
             name = self._store.span_name(span)
             if (base % size and base != self._log.min_offset) or base < 0:
-                self._act(Action("left_out", name, reason=f"starts at {base}, no multiple"))
+                self._act(
+                    Action("left_out", name, reason=f"starts at {base}, not a multiple of its size")
+                )
                 continue
             if base >= plan.end and base != self._log.min_offset:
                 continue
             if span.start != base:
                 self._act(Action("corrected", name, log_offset=base, reason="the name of the file"))
             if span.size != size:
-                reason = f"size {span.size}, {size} is right"
+                reason = f"size was {span.size}, is {size}"
                 self._act(Action("corrected", name, base, abs(size - span.size), reason=reason))
             target = self._out.file("commitlog", log_file_name(base))
             kept = min(size, max(plan.end - base, 0))
@@ -308,7 +310,7 @@ class _Repair:
                 self._act(Action("copied", f"config/{name}", size=span.size))
 
     def _write_topics(self) -> None:
-        """Write topics.json anew if neither it nor its .bak can be read."""
+        """Write a new topics.json if neither it nor its .bak can be read."""
         built = self._report.rebuilt
         if self._store.config(TOPICS, DECODERS[TOPICS]).file:
             return
@@ -317,7 +319,10 @@ class _Repair:
         if table.topics:
             with sparse_file(self._out.file("config", TOPICS)) as file:
                 file.pwrite(table.encode().encode(), 0)
-            reason = "made of the queues: rights, order and queues without messages are unknown"
+            reason = (
+                "rebuilt from the queues: permissions, order and queues without messages are "
+                "unknown"
+            )
             count = len(table.topics)
             self._act(Action("restored", f"config/{TOPICS}", count=count, reason=reason))
 
@@ -333,14 +338,14 @@ class _Repair:
             for path in _files_below(self._store.root / name):
                 names = path.relative_to(self._store.root).parts
                 copy_file(self._store.open_files.open(path), self._out.file(*names))
-                self._act(Action("copied", "/".join(names), reason="as it is"))
+                self._act(Action("copied", "/".join(names), reason="unchanged"))
 
     def _tell_left_out(self) -> None:
         for stranger in self._store.tree.strangers:
             name, size = self._store.tree.name(stranger.path), stranger.size
-            self._act(Action("left_out", name, size=size, reason="no broker made it"))
+            self._act(Action("left_out", name, size=size, reason="not a file of a broker"))
         if self._store.aborted:
-            self._act(Action("left_out", "abort", reason="the copy was closed in order"))
+            self._act(Action("left_out", "abort", reason="the copy was closed cleanly"))
 
     def _file_at(self, log_offset: int) -> str:
         base = log_offset - log_offset % self._file_size if self._file_size else 0

@@ -2,7 +2,7 @@
 
     holes     damage, zeros between records, missing files   → placeholders or a blank
     fixes     a queue offset or log offset that cannot be     → eight bytes
-    end       behind it nothing counts                        → zeros
+    end       nothing after it counts                         → zeros
 
 Rule: the store is only read. Three sources show which messages were in a hole: the gaps that it
 leaves in the queues, old queue entries that point into it, and the record itself if only its body
@@ -89,7 +89,7 @@ class RepairPlan:
         self.unplaced: list[LostMessage] = []
         """Lost messages for which no bytes are left: their entries become fillers."""
         self.beyond: list[tuple[LostMessage, int]] = []
-        """First of the messages of a queue behind the end of the log, and how many."""
+        """First of the messages of a queue after the end of the log, and how many."""
         self._store = store
         self._placement = placement
         self._log = log
@@ -149,8 +149,8 @@ class RepairPlan:
             self._placement.hole(file_end - log_offset)
         return file_end
 
-    def _take_record(self, record: Record, at: int) -> int:
-        end = at + record.size
+    def _take_record(self, record: Record, log_offset: int) -> int:
+        end = log_offset + record.size
         stamp = Stamp(record.store_ms, record.store_host)
         self._stamp = stamp
         for hole in reversed(self.holes):
@@ -158,41 +158,41 @@ class RepairPlan:
                 break
             hole.stamp = stamp
         if not self._swallow and not self._is_named(record):
-            owned = self._owner(record, at)
+            owned = self._owner(record, log_offset)
             if owned is not None:
-                self._fix(record, at, "topic", owned.topic)
-                self._fix(record, at, "queue_id", owned.queue_id)
+                self._fix(record, log_offset, "topic", owned.topic)
+                self._fix(record, log_offset, "queue_id", owned.queue_id)
                 record = owned
-        if self._swallow or not self._is_usable(record, at):
-            self._lose(record, at)
+        if self._swallow or not self._is_usable(record, log_offset):
+            self._lose(record, log_offset)
             return end
         if record.properties_raw.endswith(TORN):
             # Its last page was never written; body and place are known.
-            self._add_hole(at, end, "torn_properties", to_file_end=False)
+            self._add_hole(log_offset, end, "torn_properties", to_file_end=False)
         else:
-            self._fix(record, at, "log_offset", at)
-        for placed in self._placement.record(record, at):
+            self._fix(record, log_offset, "log_offset", log_offset)
+        for placed in self._placement.record(record, log_offset):
             self._place(placed)
         return end
 
-    def _lose(self, record: Record, at: int) -> None:
-        end = at + record.size
+    def _lose(self, record: Record, log_offset: int) -> None:
+        end = log_offset + record.size
         if self._swallow and self.holes:
-            # Too few bytes for a record of their own: the next one has to go with them.
+            # Too few bytes for a record of their own, so the next record is replaced with them.
             self.holes[-1].end = end
             self.holes[-1].room += record.size
-            for placed in self._placement.record(record, at):
+            for placed in self._placement.record(record, log_offset):
                 self._place(placed)
         else:
-            self._add_hole(at, end, self._why_not(record), to_file_end=False)
+            self._add_hole(log_offset, end, self._why_not(record), to_file_end=False)
             self._placement.hole(record.size)
         self._swallow = False
 
-    def _is_usable(self, record: Record, at: int) -> bool:
+    def _is_usable(self, record: Record, log_offset: int) -> bool:
         """Return whether a broker may see a record; a hostile name would become a path."""
         if not self._is_named(record):
             return False
-        return record.log_offset == at or not self._is_elsewhere(record)
+        return record.log_offset == log_offset or not self._is_elsewhere(record)
 
     def _is_named(self, record: Record) -> bool:
         return is_name(record.topic) and record.queue_id >= 0
@@ -237,7 +237,7 @@ class RepairPlan:
 
     def _missing_files(self, start: int, end: int) -> None:
         if (end - start) // self._file_size > MISSING_FILES_MAX:
-            # A broker reads on after the gap; nothing is made up for so many files.
+            # A broker continues after the gap, so no placeholders are written for so many files.
             self._placement.hole(end - start)
             return
         for base in range(start, end, self._file_size):
@@ -247,7 +247,7 @@ class RepairPlan:
     def _finish(self, base: int, pos: int) -> None:
         self.end = pos
         while self.holes and self.holes[-1].to_file_end and self.holes[-1].end >= self.end:
-            # Nothing that can be read follows: a broker would also cut here.
+            # No readable record follows: a broker would also cut here.
             self.cut = self.holes.pop()
             self._starts.pop()
             self.end = self.cut.start
@@ -260,16 +260,16 @@ class RepairPlan:
         for key in self._store.queues():
             self._old_tail(key)
 
-    def _read(self, at: int, size: int) -> bytes:
-        number = bisect_right(self._log.files, at, key=lambda place: place[0]) - 1
+    def _read(self, log_offset: int, size: int) -> bytes:
+        number = bisect_right(self._log.files, log_offset, key=lambda place: place[0]) - 1
         base, span = self._log.files[number]
-        return self._store.log.open(span).read(at - base, size)
+        return self._store.log.open(span).read(log_offset - base, size)
 
     def _add_hole(self, start: int, end: int, reason: str, *, to_file_end: bool) -> None:
         if len(self.holes) >= HOLES_MAX:
             raise StoreError(
-                f"more than {HOLES_MAX} damaged places up to log offset {start}; this is not a log "
-                "to be mended, take its records out with `store carve`"
+                f"more than {HOLES_MAX} damaged places up to log offset {start}, too many to "
+                "repair; extract the records with `store carve`"
             )
         self.holes.append(Hole(start, end, reason, to_file_end, self._stamp, [], end - start))
         self._starts.append(start)
@@ -322,30 +322,33 @@ class RepairPlan:
         self._fix(record, log_offset, "queue_offset", message.queue_offset)
         return True
 
-    def _is_claimed(self, record: Record, at: int) -> bool:
+    def _is_claimed(self, record: Record, log_offset: int) -> bool:
         """Return whether the old entry of the queue that a record names points at it."""
         entry = self._old_entry((record.topic, record.queue_id), record.queue_offset)
-        return entry is not None and entry.log_offset == at
+        return entry is not None and entry.log_offset == log_offset
 
-    def _owner(self, record: Record, at: int) -> Record | None:
+    def _owner(self, record: Record, log_offset: int) -> Record | None:
         """Return the record with its right topic and queue, if an old entry shows them."""
         for topic, queue_id in self._store.queues():
             if len(topic) == len(record.topic):
                 entry = self._old_entry((topic, queue_id), record.queue_offset)
-                if entry is not None and (entry.log_offset, entry.size) == (at, record.size):
+                if entry is not None and (entry.log_offset, entry.size) == (
+                    log_offset,
+                    record.size,
+                ):
                     return record._replace(topic=topic, queue_id=queue_id)
         return None
 
-    def _fix(self, record: Record, at: int, name: str, new: int | str) -> None:
+    def _fix(self, record: Record, log_offset: int, name: str, new: int | str) -> None:
         old: int | str = getattr(record, name)
         if old == new:
             return
-        spans = layout_of(record.magic).spans(self._read(at, record.size))
+        spans = layout_of(record.magic).spans(self._read(log_offset, record.size))
         span = next(span for span in spans if span.field.name == name)
         value = (
             new.encode() if isinstance(new, str) else new.to_bytes(span.size, "big", signed=True)
         )
-        self.fixes[at, name] = Fix(at, span.pos, name, old, new, value)
+        self.fixes[log_offset, name] = Fix(log_offset, span.pos, name, old, new, value)
 
     def _place_message(self, message: LostMessage, hole: Hole | None) -> None:
         if hole is None or self._message_count >= MESSAGES_MAX:
@@ -391,7 +394,7 @@ class RepairPlan:
             self.beyond.append((LostMessage(*key, first), count))
 
     def _is_beyond(self, entry: CqEntry) -> bool:
-        """Return whether an old entry is sound and points at a record behind the end."""
+        """Return whether an old entry is sound and points at a record after the end."""
         reach = self.end + MISSING_FILES_MAX * self._file_size
         return (
             RECORD_SIZE_MIN <= entry.size <= self._file_size

@@ -37,9 +37,9 @@ from storefmt.store_file import StoreFile
 
 WINDOW_SIZE: Final = 4 << 20
 RECORDS_MIN: Final = 4
-"""Windows with fewer records are not worth it: large messages, damage, the end."""
+"""Windows with fewer records are checked one by one: large messages, damage, the end."""
 COUNT_MIN: Final = 2
-"""Least number of records before the last one of a window that is worth checking."""
+"""Smallest number of records before the last one of a window that is checked at once."""
 TOPICS_MAX: Final = 100_000
 NO_NAME: Final = -1
 NO_TEXT: Final = -2

@@ -1,9 +1,9 @@
-"""Compares what records say about their queue entries with the entries, a queue at a time.
+"""Compares what records claim about their queue entries with the entries, a queue at a time.
 
     claims of a window ──by queue──> one read of its entries ──> which claims fit, entries to mark
 
-Rule: a claim is what one record says about its entry. A claim that does not fit is not a finding:
-the check of that record alone decides.
+Rule: a claim is what one record says about its entry. A claim that does not fit is not a finding
+yet, because the check of that record decides.
 """
 
 from collections.abc import Callable
@@ -44,7 +44,7 @@ class Claims(NamedTuple):
     size: Ints
     tags_code: Ints
     delayed_ms: Ints
-    """Store time of a message that waits for its level, 0 of any other."""
+    """Store time of a message that waits for its level, 0 for any other."""
 
 
 def match(
@@ -67,7 +67,7 @@ def match(
     first = np.minimum.reduceat(offsets, starts)
     row_counts = np.diff(starts, append=len(order))
     most = np.minimum(8 * row_counts + SPARE, QUEUE_SPAN_MAX)
-    # An offset may be any number: one more than it may be none.
+    # An offset may be the largest number, so adding 1 could overflow.
     spans = np.minimum(np.maximum.reduceat(offsets, starts) - first, most - 1) + 1
     keys = [key_of(number) for number in queues[starts].tolist()]
     parts = [

@@ -1,4 +1,4 @@
-"""Checks a whole index file with numpy: it is in order in every entry and slot, or not.
+"""Checks with numpy whether every entry and slot of an index file is in order.
 
     entries, a chunk at a time: hash, log offset, time; ``previous`` is the entry of the same
     slot before it, in this chunk or (``newest``) in an earlier one
@@ -31,7 +31,7 @@ def is_plain(
     """Return whether every check of ``check_index`` would pass.
 
     Args:
-        newest: a zero for each slot; zeros again where the answer is no.
+        newest: a zero for each slot; zeros again if the answer is no.
         log_end: entries must lie before it; None for no such limit.
         any_count: accept a header that counts fewer entries, as while a broker runs or after a
             kill.
@@ -95,7 +95,7 @@ def _chains_plain(
     first: int,
     slots: npt.NDArray[np.int32],
 ) -> bool:
-    """Return whether each entry hangs in its slot's chain; put the newest into ``slots``."""
+    """Return whether each entry is in its slot's chain; put the newest into ``slots``."""
     order = np.argsort(at, kind="stable")
     sorted_at = at[order]
     starts = np.ones(len(at), dtype=bool)

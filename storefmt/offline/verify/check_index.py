@@ -40,7 +40,7 @@ from storefmt.offline.views.indexes import IndexView
 from storefmt.offline.views.store_view import StoreView
 
 _TIME_POS: Final = layout.INDEX_ENTRY.part("log_offset").struct().size
-_HINT: Final = "queries by key may miss messages; delete the file, a broker builds it again"
+_HINT: Final = "queries by key may miss messages; delete the file, and a broker rebuilds it"
 _TIME_HINT: Final = "queries by key and time may miss it, unless the record's store time is damaged"
 
 
@@ -115,9 +115,9 @@ class KeyCheck:
                 )  # fmt: skip
 
     def _first_seconds(self, view: IndexView, store_ms: int, found: int) -> tuple[int, ...]:
-        """Return what the first entry of a file may say: it counts from the end of the file before.
+        """Return the times that the first entry may have: it counts from the end of another file.
 
-        ``found`` is among it where that file may have expired.
+        That file is the one before; ``found`` is among the times if it may have expired.
         """
         files = self.store.index_files
         place = files.index(view)
@@ -163,11 +163,11 @@ class KeyCheck:
         field: str = "key_hash",
     ) -> None:
         slot_count = view.shape.slot_count if view.shape else 0
-        at = entry_pos(number, slot_count=slot_count)
+        pos = entry_pos(number, slot_count=slot_count)
         self.findings.error(
             "index_entry_wrong",
             view.name,
-            pos=at + (_TIME_POS if field == "time_diff_s" else 0),
+            pos=pos + (_TIME_POS if field == "time_diff_s" else 0),
             field=field,
             found=found,
             expected=expected,
@@ -192,9 +192,11 @@ def _tag_hash(record: Record) -> "Counter[int]":
     return Counter([index_key_hash(index_key(record.topic, f"T#{record.tags or ''}"))])
 
 
-REBUILD: Final = "delete the file; a broker indexes again what it recovers, queries scan until then"
+REBUILD: Final = (
+    "delete the file; a broker indexes the log again when it recovers, and queries scan until then"
+)
 _MISSED: Final = f"queries by key may miss messages; {REBUILD}"
-_OPEN: Final = "a broker writes to this file, or builds it again after it was killed"
+_OPEN: Final = "a broker writes to this file, or rebuilds it after it was killed"
 
 
 def check_index(
@@ -229,7 +231,7 @@ def check_index(
                 hint=f"keys of {view.name} are not found; {REBUILD}",
             )
             continue
-        # The newest file is written to while a broker runs, and built again after a kill.
+        # The newest file is written to while a broker runs, and rebuilt after a kill.
         open_end = store.aborted and view is store.index_files[-1]
         check = IndexCheck(store, findings, view, log_end, open_end, bulk)
         if check.check():
@@ -265,7 +267,7 @@ class IndexCheck:
             if header.entry_count <= 1 and view.file.first_data(HEADER.size) is None:
                 return False
             expected = (
-                "entries that fit their slots; neither this file nor another of its size tells "
+                "entries that fit their slots; neither this file nor another of its size shows "
                 "how many"
             )
             self._add("index_shape", 0, "slot_count", view.span.size, expected, 40)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 INFLATED_SIZE_MAX: Final = 64 << 20
 RECORDS_TOLD: Final = 4096
 BETWEEN_WINDOWS: Final = 64
-"""Records and damages that are read one by one before whole windows are tried again."""
+"""Records and damaged ranges that are read one by one before whole windows are tried again."""
 _RESUMES_MAX: Final = 1000
 """How often the check of one file resumes while a running broker writes to it."""
 TORN: Final = bytes(4)
@@ -110,8 +110,8 @@ class LogCheck:
                 self.store.span_name(span),
                 pos=span.size,
                 found="a record up to the last byte",
-                expected="8 bytes at least behind the last record",
-                hint="the file was cut here; copy it, and fill it up with zeros to its size",
+                expected="at least 8 bytes after the last record",
+                hint="the file was cut here; copy it, and pad the copy with zeros to its full size",
             )
         return None
 
@@ -321,11 +321,11 @@ class LogCheck:
         severity: Severity = Severity.ERROR,
     ) -> None:
         """Add a finding about one field of a record that is otherwise complete."""
-        at, size = field_at(self.store, located, name)
+        pos, size = field_at(self.store, located, name)
         self.findings.error(
             kind,
             self.store.span_name(located.span),
-            pos=at,
+            pos=pos,
             field=name,
             found=found,
             expected=expected,

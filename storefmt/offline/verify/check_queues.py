@@ -93,17 +93,17 @@ class ConsumeQueueCheck:
     def _check_tags(self, view: QueueView, expected: ExpectedEntry, entry: CqEntry) -> None:
         code, record = entry.tags_code, expected.record
         if is_ext_address(code):
-            found = self._ext_tags_code(view, expected, code)
-            if found is None:
+            ext_code = self._ext_tags_code(view, expected, code)
+            if ext_code is None:
                 return
-            code = found
-        wanted = record.tags_code
-        if code == wanted:
+            code = ext_code
+        expected_code = record.tags_code
+        if code == expected_code:
             return
         # Delayed messages have the time they are due in place of the hash.
         if record.topic == SCHEDULE_TOPIC and 0 <= code - record.store_ms <= DELAY_MS_MAX:
             return
-        self._wrong(view, expected, "tags_code", 12, 8, code, wanted)
+        self._wrong(view, expected, "tags_code", 12, 8, code, expected_code)
 
     def _ext_tags_code(self, view: QueueView, expected: ExpectedEntry, code: int) -> int | None:
         try:
@@ -122,19 +122,19 @@ class ConsumeQueueCheck:
         view: QueueView,
         expected: ExpectedEntry,
         name: str,
-        at: int,
+        field_pos: int,
         size: int,
         found: int | str,
-        wanted: int | str,
+        expected_value: int | str,
     ) -> None:
         file, pos = entry_place(self.store, view, expected.queue_offset)
         self._findings.error(
             "queue_entry_wrong",
             file,
-            pos=pos + at,
+            pos=pos + field_pos,
             field=name,
             found=found,
-            expected=wanted,
+            expected=expected_value,
             hint=f"the record at log offset {expected.log_offset} is whole; "
             f"{rebuild_hint(self.store)}",
             size=size,

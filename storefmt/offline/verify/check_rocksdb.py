@@ -3,7 +3,8 @@
     files    |e0 e1 e2 e3 e4|
     RocksDB     |e1 e2 x3|          e3 differs, e4 is not there yet, e0 is gone with a compaction
 
-Rule: what both have must be the same; what only one has is a broker's to fill up when it starts.
+Rule: entries that both have must be equal; entries that only one has are filled in by a broker when
+it starts.
 
 Source: store/queue/CombineConsumeQueueStore.java#doCheckCqWriteProgress (5.4.0).
 """
@@ -86,7 +87,7 @@ def check_forms(store: StoreView, findings: Findings) -> None:
                 found=str(tuple(forms.in_rocksdb or ())),
                 expected=f"{tuple(forms.in_files or ())} at {forms.first_differing}, as its files",
                 hint="readers get other messages if combineCQPreferCQType changes; stop the "
-                "broker, move the files of RocksDB in consumequeue away, and it builds them again",
+                "broker and move the files of RocksDB in consumequeue away; it rebuilds them",
                 size=forms.differing_count * ENTRY_SIZE,
                 count=forms.differing_count,
             )
@@ -96,7 +97,7 @@ def check_forms(store: StoreView, findings: Findings) -> None:
                 name,
                 found=f"ends at {forms.rocksdb[1]}",
                 expected=f"{forms.files[1]}, as its files",
-                hint="a broker fills it up from the log when it starts",
+                hint="a broker completes it from the log when it starts",
                 size=forms.missing_count * ENTRY_SIZE,
                 count=forms.missing_count,
                 severity=Severity.INFO,

@@ -31,7 +31,7 @@ from storefmt.paths import parse_log_file_name
 from storefmt.store_file import StoreFile
 
 _MAGIC: Final = slice(4, 8)
-_HINT: Final = "take the record from a slave or a backup, or turn the bit back in a copy"
+_HINT: Final = "take the record from a slave or a backup, or flip the bit back in a copy"
 
 
 def check_seal(
@@ -72,7 +72,7 @@ def _check_one(store: StoreView, task: tuple[FileSpan, Path]) -> Findings:
             found="no checksums",
             expected=f"checksums/{path.name}",
             severity=Severity.INFO,
-            hint="run `store seal` again to cover what was written since",
+            hint="run `store seal` again to cover newer records",
         )
     return findings
 
@@ -82,7 +82,7 @@ def _check_missing(
 ) -> None:
     for path in sorted(directory.iterdir()):
         start = parse_log_file_name(path.name)
-        # Files before the first one were deleted with their time.
+        # Files before the first one were deleted by age.
         if start is None or path.name in known or start < store.log.min_offset:
             continue
         findings.error(
@@ -174,6 +174,6 @@ def _check_behind(store: StoreView, findings: Findings, span: FileSpan, sealed: 
         found="bytes that are not a record",
         expected="zeros, as when it was sealed, or a new record",
         size=max(1, file.data_end(sealed.size) - pos),
-        hint="nothing is lost if a broker was writing there; otherwise look at it with "
+        hint="nothing is lost if a broker was writing there; otherwise inspect it with "
         "`store hexdump`",
     )

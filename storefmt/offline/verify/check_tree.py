@@ -95,7 +95,7 @@ def check_row(
                 pos=min(span.size, size),
                 found=span.size,
                 expected=size,
-                hint="a broker refuses to start with it; copy it, and fill it up with zeros "
+                hint="a broker refuses to start with it; copy it, and pad the copy with zeros "
                 "or cut it to the size of the others",
             )
         if size and span.start % size:
@@ -161,12 +161,12 @@ def _check_strangers(store: StoreView, findings: Findings) -> None:
             severity=Severity.ERROR if stops else Severity.INFO,
             hint="a broker refuses to start with it; move it away"
             if stops
-            else "no broker made it, and none looks at it",
+            else "brokers neither create nor read it",
         )
 
 
 def _check_checkpoint(store: StoreView, findings: Findings) -> None:
-    hint = "a broker makes a new one and looks at the whole log when it starts"
+    hint = "a broker creates a new one and reads the whole log when it starts"
     path = store.paths.checkpoint
     if not path.is_file():
         if store.tree.log:
@@ -231,10 +231,10 @@ def _check_config(store: StoreView, findings: Findings) -> None:
                 expected="json",
                 size=(store.root / file).stat().st_size,
                 severity=Severity.WARNING if read.file else Severity.ERROR,
-                hint=f"a broker takes {read.file}; copy it over the damaged one"
+                hint=f"a broker uses {read.file}; copy it over the damaged one"
                 if read.file
-                else "a broker does not start until the file is restored, or moved away: then it "
-                "starts without what the file held",
+                else "a broker does not start until the file is restored, or moved away, which "
+                "loses its content",
             )
         backup = f"config/{name}.bak"
         if read.file == f"config/{name}" and (store.root / backup).is_file():
@@ -242,7 +242,7 @@ def _check_config(store: StoreView, findings: Findings) -> None:
     for lost in lost_files(store):
         hint = f"{lost.effect}; restore the file from a slave or a backup"
         if lost.instead:
-            hint = f"a broker takes {lost.instead}: {lost.effect}; copy it over the missing file"
+            hint = f"a broker uses {lost.instead}: {lost.effect}; copy it over the missing file"
         findings.error(
             "config_fallback" if lost.instead else "config_missing",
             f"config/{lost.name}",
@@ -272,8 +272,8 @@ def _unread_row(findings: Findings, file: str, problem: str) -> None:
         file,
         found=problem,
         expected="json",
-        hint="a broker does not start with it; make the topic or group again there, or restore the "
-        "directory from a backup",
+        hint="a broker does not start with it; create the topic or group there again, or restore "
+        "the directory from a backup",
     )
 
 

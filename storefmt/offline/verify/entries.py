@@ -3,7 +3,7 @@
 before the log      expired with it; normal at the start of a queue
 into a hole         the damage of the log has been reported already
 at another record   the entry is wrong, or a field of that record
-behind the end      messages that the queue promises and the log has lost
+after the end       messages that the queue promises and the log has lost
 zero                entries that were never written, or lost
 """
 
@@ -35,7 +35,7 @@ _HINTS: Final = {
 
 
 def rebuild_hint(store: StoreView) -> str:
-    """Return how a broker is made to rebuild the queues of a store."""
+    """Return how to make a broker rebuild the queues of a store."""
     return _REBUILD_ROCKSDB if store.tree.reads_rocksdb else REBUILD
 
 
@@ -230,13 +230,13 @@ class EntryPass:
                 self.note_expired(entries[0].log_offset)
 
     def note_expired(self, log_offset: int) -> None:
-        """Remember a log offset before the log's start that retention would have forgotten."""
+        """Remember a log offset before the log's start whose entry retention would have deleted."""
         if self.expired_from < 0 or log_offset < self.expired_from:
             self.expired_from = max(0, log_offset)
 
 
 def entry_place(store: StoreView, view: QueueView, queue_offset: int) -> tuple[str, int]:
-    """Return (file name, position) of an entry, also of one whose file is missing."""
+    """Return (file name, position) of an entry, even of one whose file is missing."""
     span = view.file_of(queue_offset)
     if span is not None:
         return store.span_name(span), queue_offset * ENTRY_SIZE - span.start

@@ -1,7 +1,7 @@
 """The findings of a verification: each names a file, a byte and what to do next.
 
     error     a message is lost, wrong or unreachable, or a broker would not start    ok: no
-    warning   not as a broker leaves it, but every message can still be read          ok: no
+    warning   not the state a broker leaves, but every message can be read            ok: no
     info      worth knowing, and normal: abort file, strangers, an open tail          ok: yes
 
 Rule: ``ok`` is false if any finding is an error or a warning. The findings of one kind in one
@@ -36,8 +36,8 @@ class Finding:
         field: the field of the layout that is wrong; empty for none.
         found, expected: values as text; empty if there is no value to show.
         hint: what to do next.
-        size: bytes from ``pos`` on that are concerned; 0 where that is not known.
-        count: records, entries or files concerned.
+        size: affected bytes from ``pos`` on; 0 if unknown.
+        count: affected records, entries or files.
     """
 
     kind: str
@@ -57,8 +57,8 @@ class Report:
     """The result of a verification.
 
     Attributes:
-        files: files looked at; ``records``: records read whole; ``bytes``: bytes that hold
-            data, holes and preallocated zeros not counted.
+        files: files that were read; ``records``: whole records; ``bytes``: bytes that hold
+            data, without holes and preallocated zeros.
         seconds: how long it took.
     """
 

@@ -2,9 +2,9 @@
 
 queue without a directory      lost, or its topic was deleted
 before its first file          that file is missing
-behind its last entry          not dispatched yet, or the queue was cut
+after its last entry           not dispatched yet, or the queue was cut
 a filler is in its place       a recovery of the broker overwrote the entry
-another record has the entry   the topic was deleted and made again
+another record has the entry   the topic was deleted and created again
 the queue began again later    the same, and the new topic has fewer messages
 
 The log does not say that a topic was deleted. Three things show it: a queue whose entry 0
@@ -34,7 +34,7 @@ _UNLISTED: Final = (
     TopicKind.DELAY, TopicKind.HALF, TopicKind.OP, TopicKind.CHECK_MAX, TopicKind.TRACE,
     TopicKind.LMQ,
 )  # fmt: skip
-"""Kinds of topics that a broker may use without a line in topics.json."""
+"""Kinds of topics that a broker may use although topics.json does not list them."""
 
 
 @dataclass(slots=True)
@@ -53,7 +53,7 @@ class MissingEntries:
     queue_end: int
     holes: list[tuple[int, int]]
     _made_again: dict[str, int] = field(default_factory=dict)
-    """Topics that were deleted and made again, with the log offset of their first new record."""
+    """Topics that were deleted and created again, with the log offset of their first new record."""
 
     def report(self) -> None:
         """Add a finding for each run of records without an entry."""
@@ -161,18 +161,18 @@ class MissingEntries:
 
     def _verdict(self, reason: str, first: ExpectedEntry) -> tuple[Severity, str]:
         if reason == "topic_deleted":
-            return Severity.INFO, "the topic is in no topics.json: it was deleted"
+            return Severity.INFO, "the topic is not in topics.json: it was deleted"
         if reason == "queue_missing" and self.store.is_never_run:
             return Severity.INFO, "no broker has run on this store; the first builds its queues"
         behind, rebuild = first.log_offset >= self.queue_end, rebuild_hint(self.store)
         if self.store.aborted and behind and reason in ("queue_behind", "queue_missing"):
-            return Severity.INFO, "a broker writes the entries when it runs on or recovers"
+            return Severity.INFO, "a broker writes the entries when it continues or recovers"
         if reason != "queue_behind":
             return Severity.ERROR, f"readers do not get these messages; {rebuild}"
         if self.store.aborted:
-            return Severity.WARNING, "other queues go further; a broker that recovers fills this up"
+            return Severity.WARNING, "other queues go further; a recovering broker fills this in"
         if not behind:
-            return Severity.ERROR, f"other queues go further, so no broker fills this up; {rebuild}"
+            return Severity.ERROR, f"other queues go further, so no broker fills this in; {rebuild}"
         if any(end > self.queue_end for _, end in self.holes):
             return Severity.INFO, "left behind damage by a recovery; a broker overwrites it"
         return Severity.WARNING, "a broker writes the entries when it starts"
@@ -187,23 +187,22 @@ class MissingEntries:
             pos=pos,
             found=f"{count} of {view.max_offset - view.start_offset} entries are fillers",
             expected=f"entries of the records from log offset {first.log_offset} on",
-            hint="the log has these messages and readers pass over them, since a recovery "
-            "overwrote their entries; `store rebuild` makes the queue again, and mqbroker "
-            "does so when it starts",
+            hint="the log has these messages, but readers skip them, because a recovery overwrote "
+            "their entries; `store rebuild` rebuilds the queue, as mqbroker does when it starts",
             size=count * ENTRY_SIZE,
             count=count,
         )
 
     def _tell_old_topic(self, reason: str, first: ExpectedEntry, count: int) -> None:
         name, k = f"queue {first.topic} {first.queue_id}", first.queue_offset
-        hint = "the topic was deleted and made again, or a recovery left this record behind"
+        hint = "the topic was deleted and created again, or a recovery left this record behind"
         expected = f"another record is entry {k} of {name}"
         if reason == "topic_made_again":
             expected = f"{name} has no entry {k}"
             hint = "the topic was deleted and created again; its old messages are no longer read"
             if first.key not in self.store.tree.queues:
                 expected = f"there is no {name}, but the directory of its topic is there"
-                hint += "; if the directory of the queue was lost, `store rebuild` makes it again"
+                hint += "; if the directory of the queue was lost, `store rebuild` rebuilds it"
         self.findings.error(
             reason,
             self.store.span_name(first.located.span),

@@ -31,7 +31,7 @@ class Neighbours:
         self._middle: LocatedRecord | None = None
 
     def next(self, located: LocatedRecord) -> list[Outlier]:
-        """Take the next record of the log; return the outliers of the record before it."""
+        """Compare the next record of the log; return the outliers of the record before it."""
         outliers: list[Outlier] = []
         if self._before is not None and self._middle is not None:
             outliers = _compare(self._before, self._middle, located.record)

@@ -59,7 +59,7 @@ class WorkerWindows:
         self._results = checking(list(self._parts), bulk)
 
     def check_window(self, span: FileSpan, pos: int, base: int) -> Window | None:
-        """Return the window at a position of a file; None where that is not worth it."""
+        """Return the window at a position of a file; None if checking it is not worthwhile."""
         place = self._numbers[span], pos
         self._go_to(place)
         if self._windows and self._place() == place:

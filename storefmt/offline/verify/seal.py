@@ -88,15 +88,15 @@ class SealedFile:
         if crc32(data[: -_END.size]) != _END.unpack(data[-_END.size :])[0]:
             raise _damaged("its own checksum does not fit", DamageKind.BAD_CRC)
         identity, log_offset, size = HEAD.unpack_from(data)
-        made = cls(log_offset, size, data[HEAD.size : -_END.size])
-        if identity != IDENTITY or sum(part.size for part in made) != size:
+        sealed = cls(log_offset, size, data[HEAD.size : -_END.size])
+        if identity != IDENTITY or sum(part.size for part in sealed) != size:
             raise _damaged("another format", DamageKind.BAD_MAGIC)
-        return made
+        return sealed
 
 
 def _damaged(what: str, kind: DamageKind) -> RecordDamaged:
     return RecordDamaged(
-        f"checksum file: {what}; make it again with `store seal` from a store that is known good",
+        f"checksum file: {what}; recreate it with `store seal` from a store known to be good",
         kind=kind,
     )
 
@@ -222,7 +222,7 @@ def _segments(file: StoreFile, span: FileSpan, base: int) -> tuple[SealedFile, i
         elif isinstance(item, Damage) and pos + item.size < span.size:
             count, damage_count = item.size, damage_count + 1
         elif isinstance(item, Damage):
-            # Garbage up to the end: only what is there, so that a broker may go on.
+            # Garbage up to the end is sealed as far as it reaches, so that a broker may continue.
             count, damage_count = file.data_end(pos) - pos, damage_count + 1
         else:
             break
@@ -240,9 +240,9 @@ def _target(path: Path) -> OutputDirectory:
     if path.is_dir():
         # A file that a killed run has not finished is rewritten.
         names = [each.name.removesuffix(_SPARE) for each in path.iterdir()]
-        known = all(len(name) == 20 and name.isdigit() for name in names)
-        if not known:
-            raise BadCall(f"{path} holds other files than checksums; name another directory")
+        has_only_checksums = all(len(name) == 20 and name.isdigit() for name in names)
+        if not has_only_checksums:
+            raise BadCall(f"{path} holds files other than checksums; name another directory")
     path.mkdir(parents=True, exist_ok=True)
     return OutputDirectory(path)
 
@@ -275,9 +275,9 @@ def flipped_bit(found: int, expected: int, size: int) -> int | None:
         return None
     # One flipped bit changes the CRC by a value that only depends on its distance from
     # the end: the register is run backwards over zeros until that value is met.
-    wanted, register = found ^ expected, _POLYNOMIAL
+    difference, register = found ^ expected, _POLYNOMIAL
     for distance in range(8 * size):
-        if register == wanted:
+        if register == difference:
             byte, bit = divmod(distance, 8)
             # The CRC takes the lowest bit of a byte first.
             return (size - 1 - byte) * 8 + bit

@@ -1,7 +1,7 @@
 """The state files of ``config/``, read as a broker would read them.
 
-Rule: a file that cannot be read is replaced by its ``.bak``, as Java does, and ``notes`` say so:
-old offsets are better than none, but a person has to know that they are old.
+Rule: if a file cannot be read, its ``.bak`` is read instead, as in Java, and ``notes`` say so: old
+offsets are better than none, but people have to know that they are old.
 """
 
 from collections.abc import Callable
@@ -38,7 +38,7 @@ DECODERS: Final[dict[str, Callable[[str], object]]] = {
     DELAY_OFFSETS: DelayOffsets.decode,
     FILTERS: loads,
 }
-"""Every state file that 4.9 writes, with what reads it."""
+"""Every state file that 4.9 writes, with its decoder."""
 
 BUILT_IN_GROUPS: Final = frozenset(
     {
@@ -46,21 +46,21 @@ BUILT_IN_GROUPS: Final = frozenset(
         "CID_ONSAPI_PULL", "CID_ONSAPI_PERMISSION", "CID_ONSAPI_OWNER", "CID_SYS_RMQ_TRANS",
     }
 )  # fmt: skip
-"""Groups that every broker has without a line in subscriptionGroup.json."""
+"""Groups that every broker has although subscriptionGroup.json does not list them."""
 _SINCE_BACKUP: Final[dict[str, str]] = {
-    OFFSETS: "groups stand where they stood when the .bak was written and read again what they "
-    "have read since then",
+    OFFSETS: "groups return to where they stood when the .bak was written, and read again what "
+    "they have read since",
     DELAY_OFFSETS: "delayed messages that were delivered since the .bak was written are "
     "delivered again",
-    GROUPS: "groups and settings of groups that came since the .bak was written are forgotten",
-    TOPICS: "topics and settings of topics that came since the .bak was written are forgotten",
+    GROUPS: "groups and settings of groups added since the .bak was written are lost",
+    TOPICS: "topics and settings of topics added since the .bak was written are lost",
 }
 """The consequence when only the .bak of a file is left."""
 
 
 @dataclass(slots=True)
 class ConfigTables:
-    """What ``config/`` holds; empty tables where a file is missing.
+    """The content of ``config/``; empty tables if a file is missing.
 
     Attributes:
         offsets: (topic, group) -> queue id -> next queue offset, light queues included.
@@ -102,7 +102,7 @@ def read_config(store: StoreView) -> ConfigTables:
 
 
 def has_light_queues(store: StoreView) -> bool:
-    """Return whether a broker with enableLmq, which needs enableMultiDispatch, had the store."""
+    """Return whether a broker with enableLmq, which needs enableMultiDispatch, used the store."""
     return store.paths.config_file(LMQ_OFFSETS).is_file()
 
 
@@ -113,7 +113,7 @@ class LostFile(NamedTuple):
         name: of the file in ``config/``.
         instead: the .bak that is read in its place, relative to the store; empty for none.
         evidence: what in the store shows that there was such a file.
-        effect: what is forgotten, or which work is done a second time.
+        effect: what is lost, or which work is done a second time.
     """
 
     name: str
@@ -135,7 +135,7 @@ def lost_files(store: StoreView) -> list[LostFile]:
         if store.paths.config_file(name).is_file() or read.file in store.settings_paths:
             continue
         if read.file:
-            effect = _SINCE_BACKUP.get(name, "what changed since the .bak was written is forgotten")
+            effect = _SINCE_BACKUP.get(name, "changes since the .bak was written are lost")
             lost.append(LostFile(name, read.file, read.file, effect))
         elif not read.problems:
             nothing_left.add(name)
@@ -153,13 +153,13 @@ def _without_trace(store: StoreView, missing: set[str]) -> list[LostFile]:
     # With light queues all offsets are in their file.
     if OFFSETS in missing and not store.config(LMQ_OFFSETS, ConsumerOffsets.decode).file:
         effect = (
-            "each group begins as a new one: it reads everything again, or passes over what "
-            "came before it connects, as its consumers are set"
+            "each group starts as a new one: depending on its consumers, it reads everything "
+            "again or skips what was stored before it connects"
         )
         if reads:
             lost.append(LostFile(OFFSETS, "", reads, effect))
         elif _has_entries(store, OP_HALF_TOPIC):
-            effect = "the broker reads all half messages again and checks those it finds open"
+            effect = "the broker reads all half messages again and checks the open ones"
             lost.append(LostFile(OFFSETS, "", f"{OP_HALF_TOPIC} has messages", effect))
     if DELAY_OFFSETS in missing and _has_entries(store, SCHEDULE_TOPIC):
         effect = "every delayed message that the log still has is delivered again"

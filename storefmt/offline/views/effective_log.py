@@ -1,7 +1,7 @@
 """The effective commit log: files in the order of their records, up to the end of the log.
 
     file 0 … file n: record, record, damage, record …, damage, ghost, ghost
-                                                       ^ end: nothing behind it counts
+                                                       ^ end: nothing after it counts
 
 Rule: the records of a file decide its place in the log. After a clean stop every record has been
 dispatched to the queues. So damage in the last file, after every record that the queues know, is
@@ -19,7 +19,7 @@ from storefmt.offline.views.store_view import StoreView
 from storefmt.offline.views.tree import FileSpan
 
 ProgressCall = Callable[[int, int], None]
-"""Is called with the bytes that are done and the bytes in total."""
+"""Is called with the number of bytes done and the total."""
 
 
 class EffectiveItem(NamedTuple):

@@ -5,7 +5,7 @@
 
 Rule: nothing is locked or kept open between polls. Bytes that are not a complete record may be a
 record that the broker is writing, so ``poll`` waits for them. Only when complete records lie
-after them, they are reported as ``SkippedBytes`` and skipped. Files that retention deletes are
+after them are they reported as ``SkippedBytes`` and skipped. Files that retention deletes are
 reported and skipped in the same way.
 """
 
@@ -47,7 +47,7 @@ class Follower:
     """Follows the log of one store directory.
 
     Args:
-        directory: ``commitlog`` of a store; it may be missing until the broker makes it.
+        directory: ``commitlog`` of a store; it may be missing until the broker creates it.
         log_offset: where to begin (bytes): the start of a record, or the end of the log.
     """
 
@@ -112,7 +112,7 @@ class Follower:
         start, path = later[0]
         size = start - self.log_offset
         return path, SkippedBytes(
-            self.log_offset, size, f"{size} bytes of log are in no file any more"
+            self.log_offset, size, f"{size} bytes of log are no longer in any file"
         )
 
     def _read(self, path: Path) -> Iterator[FollowedRecord | SkippedBytes]:

@@ -47,7 +47,7 @@ class IndexShape(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
-    """File sizes in bytes and counts; 0 where the store has no file of that kind."""
+    """File sizes in bytes and counts; 0 if the store has no file of that kind."""
 
     log_file_size: int
     queue_file_size: int
@@ -75,7 +75,7 @@ def usual_size(spans: Iterable[FileSpan], *, multiple: int = 1) -> int:
 
 
 def index_shapes(spans: Iterable[FileSpan], files: OpenFiles) -> dict[int, IndexShape]:
-    """Return the shape of the index files by file size, where one file of that size shows it."""
+    """Return the shape of the index files by file size, if one file of that size shows it."""
     votes: dict[int, Counter[IndexShape]] = {}
     for span in spans:
         try:
@@ -137,8 +137,8 @@ def _searched(file: StoreFile, header: IndexHeader) -> Iterator[int]:
 
 
 def _ending(file: StoreFile, header: IndexHeader) -> Iterator[int]:
-    # The keys of the first record of a log alone: its log offset is 0, which is not a number to
-    # look for. The newest entry is the end of what is not zero: ``previous``, or the hash.
+    # If only the first record of a log has keys, its log offset is 0, which cannot be searched for.
+    # The newest entry ends the bytes that are not zero: with ``previous``, or with the hash.
     end = HEADER.size
     for pos, data in file.windows(HEADER.size):
         if used := len(data.rstrip(b"\0")):

@@ -55,7 +55,7 @@ class IndexView:
 
     @cached_property
     def header(self) -> IndexHeader:
-        """Return the header; RecordDamaged where the file is shorter."""
+        """Return the header; raise RecordDamaged if the file is shorter."""
         return IndexHeader.decode(self.file.read(0, HEADER.size))
 
     @property
@@ -70,7 +70,7 @@ class IndexView:
         if self.shape is None:
             raise RecordDamaged(
                 f"{self.name}: no number of slots fits its {self.span.size} bytes and its "
-                "entries; delete the file and let the broker build it again",
+                "entries; delete the file and let the broker rebuild it",
                 kind=DamageKind.BAD_SIZE,
                 field="slot_count",
                 found=self.span.size,
@@ -102,7 +102,7 @@ class IndexView:
         end = min(slot_pos(self._shape.slot_count), self.span.size)
         pos = HEADER.size
         for first, last in self.file.extents(HEADER.size, end):
-            # Extents begin at blocks of the disk, which slots do not.
+            # Extents begin at blocks of the disk, but slots need not.
             pos = max(pos, first - (first - HEADER.size) % SLOT.size)
             while pos < last:
                 size = min(ENTRIES_A_READ * SLOT.size, last - pos + -(last - pos) % SLOT.size)

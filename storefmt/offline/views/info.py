@@ -123,10 +123,10 @@ def store_info(store: StoreView, config: ConfigTables) -> StoreInfo:
     spans = _all_spans(store)
     if store.tree.reads_rocksdb and store.tree.file_queues:
         notes.append(
-            "the queues in RocksDB go further than the queue files in consumequeue, and are read"
+            "the queues in RocksDB are read, because they go further than those in consumequeue"
         )
     if store.aborted:
-        notes.append("abort file: a broker runs on this store, or it was killed")
+        notes.append("abort file: a broker is running on this store, or it was killed")
     notes += [
         f"{topic} {queue_id}: batch consume queue (5.x), which is not supported"
         for topic, queue_id in store.tree.batch_queues
@@ -273,7 +273,7 @@ def _checkpoint(store: StoreView) -> tuple[tuple[int, int, int] | None, list[str
     except StoreError as error:
         return None, [str(error)]
     if checkpoint is None:
-        return None, ["no checkpoint: a broker will look at the whole log when it starts"]
+        return None, ["no checkpoint: a broker will read the whole log when it starts"]
     return (checkpoint.physic_ms, checkpoint.logics_ms, checkpoint.index_ms), []
 
 

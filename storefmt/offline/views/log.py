@@ -163,8 +163,8 @@ class LogView:
             base, span = place
             return self._record_in(span, log_offset - base, base, check_crc)
         raise NotInStore(
-            f"log offset {log_offset} is in none of {len(self.spans)} files, they hold "
-            f"{self.min_offset} to {self.end}; take one from `store log` or `store queue`"
+            f"log offset {log_offset} is outside of the log, which reaches from "
+            f"{self.min_offset} to {self.end}; take an offset from `store log` or `store queue`"
         )
 
     def file_at(self, log_offset: int) -> tuple[int, FileSpan] | None:

@@ -42,8 +42,8 @@ def find_message(store: StoreView, message_id: str) -> Record:
         records = list(_scan(store, message_id))
     if not records:
         raise NotInStore(
-            f"no message {message_id} in {store.root}: neither an offset id nor a unique key "
-            "of it; for a key of the user use `store query key`"
+            f"no message {message_id} in {store.root}: it is neither an offset id nor a unique key "
+            "there; for a user's key use `store query`"
         )
     return min(records, key=_preference)
 
@@ -132,7 +132,7 @@ def gaps(store: StoreView, covered: list[tuple[int, int]]) -> Iterator[tuple[int
         if first > log_offset:
             yield log_offset, first
         if last >= log_offset:
-            # Behind the record itself: a reader that begins at a record need not search.
+            # Begin at the record itself, so that the reader need not search for a record.
             record = record_or_none(store, last)
             log_offset = last + (record.size if record is not None else 1)
     if log_offset < store.log.last_end:

@@ -1,4 +1,4 @@
-"""What a store of 5.x has beside log, queues, index and state files, and what is in it.
+"""The parts that a store of 5.x has beside log, queues, index and state files.
 
     consumequeue, config/topics, …  queues and settings in RocksDB
     rocksdbstore                    index, timers and half messages in RocksDB
@@ -46,9 +46,9 @@ class StorePart:
 
     Attributes:
         path: its file or directory, relative to the store.
-        meaning: what it is for, for people.
+        meaning: its purpose, for people.
         file_count, size: its files; holes count in ``size``.
-        contents: what is in it, one line; empty where there is nothing to say.
+        contents: its content in one line; empty if there is nothing to report.
     """
 
     path: str
@@ -166,7 +166,7 @@ _DATABASES: Final[dict[str, tuple[str, Callable[[StoreView, Path], str]]]] = {
     "kvStore": ("popped messages that are not acknowledged, in RocksDB", _popped),
     "rocksdbstore": ("index, delayed and half messages, in RocksDB", _messages),
 }
-"""What a RocksDB directory is for, and what counts its contents."""
+"""The purpose of a RocksDB directory, and the function that counts its contents."""
 
 
 def _with(directory: Path, read: Callable[[Database], str]) -> str:

@@ -69,7 +69,7 @@ class QueueView:
     def min_offset(self) -> int:
         """Return the first queue offset whose record the log may still have.
 
-        As Java: the first entry that does not point before the log; ``max_offset`` where
+        As in Java, this is the first entry that does not point before the log; ``max_offset`` if
         all of them do.
         """
         for queue_offset, entry in self.entries():
@@ -82,8 +82,8 @@ class QueueView:
     ) -> Iterator[tuple[int, CqEntry]]:
         """Yield (queue offset, entry) from ``start``, at most ``count`` of them.
 
-        All-zero entries between others are yielded (they are damage), those behind the
-        last one are not.
+        All-zero entries between others are yielded (they are damage), those after the last entry
+        are not.
         """
         low = self.start_offset if start is None else max(start, self.start_offset)
         high = self.max_offset if count is None else min(self.max_offset, low + count)

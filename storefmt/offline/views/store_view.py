@@ -43,7 +43,7 @@ class ConfigRead(Generic[T]):
     """The result of reading one file of ``config/``.
 
     Attributes:
-        value: None where neither the file nor its ``.bak`` could be read.
+        value: None if neither the file nor its ``.bak`` could be read.
         file: the file that was used, relative to the store; empty for none.
         problems: (file, what is wrong with it) of each that could not be used.
     """
@@ -82,7 +82,7 @@ class StoreView:
         if not root.is_dir():
             raise NotAStore(f"{root}: a file, expected the directory storePathRootDir")
         _refuse_dledger(root)
-        # A broker that has stored nothing yet has made no more than these.
+        # A broker that has stored nothing yet has only created these.
         started = (root / "config").is_dir() and (root / "lock").is_file()
         if not started and not any((root / part).is_dir() for part in PARTS[:3]):
             inside = root.name if root.name in PARTS else root.parent.name
@@ -191,12 +191,12 @@ class StoreView:
         return view
 
     def queue_in_files(self, topic: str, queue_id: int) -> QueueView | None:
-        """Return a queue as its files have it; None where it has no files."""
+        """Return a queue as its files have it, or None if it has no files."""
         spans = self.tree.file_queues.get((topic, queue_id))
         return None if spans is None else self._view((topic, queue_id), spans)
 
     def queue_in_rocksdb(self, topic: str, queue_id: int) -> QueueView | None:
-        """Return a queue as RocksDB has it; None where RocksDB does not have it."""
+        """Return a queue as RocksDB has it, or None if RocksDB does not have it."""
         spans = self.tree.rocksdb_queues.get((topic, queue_id))
         return None if spans is None else self._view((topic, queue_id), spans)
 
@@ -232,13 +232,13 @@ class StoreView:
         )
 
     def config(self, name: str, decode: Callable[[str], T]) -> ConfigRead[T]:
-        """Read ``config/<name>``, or its ``.bak`` where that is missing or damaged.
+        """Read ``config/<name>``, or its ``.bak`` if the file is missing or damaged.
 
         Topics, groups and offsets that 5.x keeps in RocksDB take the place of the file, unless
         the file changed more often; see ``storefmt.offline.views.rocksdb.settings``.
 
         Args:
-            decode: returns the value of the text, raises StoreError where it cannot.
+            decode: returns the value of the text, or raises StoreError.
         """
         stored = {} if isinstance(self._settings, StoreError) else self._settings
         if name in stored:
@@ -272,7 +272,7 @@ class StoreView:
     def _text(self, path: Path) -> str:
         file = self.open_files.open(path)
         if file.size > CONFIG_SIZE_MAX:
-            raise ConfigDamaged(f"{file.size} bytes, at most {CONFIG_SIZE_MAX} are read")
+            raise ConfigDamaged(f"the file has {file.size} bytes, the limit is {CONFIG_SIZE_MAX}")
         data = file.read(0, file.size)
         if not data.strip(b"\0 \t\r\n"):
             raise ConfigDamaged(
@@ -299,11 +299,11 @@ def _refuse_dledger(root: Path) -> None:
         raise StoreError(f"{root}: {error.strerror}; list it as its owner") from error
     if not logs:
         return
-    older = ", behind an older log in commitlog" if (root / "commitlog").is_dir() else ""
+    older = " after an older log in commitlog" if (root / "commitlog").is_dir() else ""
     raise NotAStore(
-        f"{root}: a DLedger store, its log is the Raft log {logs[0].relative_to(root)}{older}, "
-        f"which is not read as a store; `mqadmin store carve {root} --to OUT` makes a log of its "
-        "records, `store repair` of OUT a store"
+        f"{root}: a DLedger store, whose log is the Raft log {logs[0].relative_to(root)}{older}; "
+        f"`mqadmin store carve {root} --to OUT` extracts its records into a log, and `store "
+        "repair` of OUT makes a store of it"
     )
 
 

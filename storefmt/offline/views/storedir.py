@@ -6,7 +6,7 @@
         store.find_message("7F0000010000557700000000000ABCDE")
 
 Rule: read-only. Nothing is written, created or locked, so it works on a copy, on a
-read-only mount, and beside a broker that runs.
+read-only mount, and beside a running broker.
 """
 
 from collections.abc import Iterator

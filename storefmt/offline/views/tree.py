@@ -1,4 +1,4 @@
-"""Lists a store directory: the kind of each file, and strangers that no broker makes.
+"""Lists a store directory: the kind of each file, and strangers that no broker creates.
 
     <root>/commitlog/<20 digits>                       log files, by start
            consumequeue/<topic>/<queue id>/<20 digits> queue files, by start
@@ -10,9 +10,9 @@
            (anything else)                             strangers
 
 Rule: names and sizes only; no file is opened. A part of the store may be a symbolic link, because
-operators move the log to another disk that way. Links below a part are strangers: a store from
-somebody else could use them to show what lies elsewhere on this machine. Files that 5.x adds are
-known by name.
+operators move the log to another disk that way. Links below a part are strangers: a store of
+unknown origin could use them to expose other files of this machine. Files that 5.x adds are known
+by name.
 """
 
 import os
@@ -33,11 +33,11 @@ KNOWN_AT_ROOT: Final = frozenset(
         "abort", "lock",
         # checksums of whole records, made by ``store seal``
         "checksums",
-        # our own broker: how far the queues are durable
+        # mqbroker: how far the queues are durable
         "dispatch.json",
         "dispatch.json.bak",
         "dispatch.json.tmp",
-        # our own broker: what it knows of promotions, and what a demoted master had alone
+        # mqbroker: the promotions that it knows, and what only a demoted master had
         "epoch.json", "epoch.json.bak", "epoch.json.tmp", "ha.json", "tails",
         # 5.x
         "abort.bak", "batchconsumequeue", "compaction", "rocksdbstore", "timerlog",
@@ -45,7 +45,7 @@ KNOWN_AT_ROOT: Final = frozenset(
         "tieredStore", "consumequeue_r", "consumequeue_rocksdb", "dledger", "kvStore",
     }
 )  # fmt: skip
-"""Names in the root of a store that a broker of 4.9 or 5.x makes."""
+"""Names in the root of a store that a broker of 4.9 or 5.x creates."""
 
 _LISTED: Final = frozenset(
     {"commitlog", "consumequeue", "consumequeue_ext", "index", "config", "batchconsumequeue"}
@@ -81,7 +81,7 @@ class FileSpan(NamedTuple):
 
 
 class Stranger(NamedTuple):
-    """A file or directory that no broker makes in this place."""
+    """A file or directory that no broker creates in this place."""
 
     path: Path
     place: str
@@ -249,7 +249,7 @@ def _span(entry: _Entry, start: int) -> FileSpan | None:
 
 
 def _is_link(entry: _Entry) -> bool:
-    """Tell whether an entry is a symbolic link, which may lead out of the store or in a circle."""
+    """Return whether an entry is a symbolic link, which may leave the store or form a circle."""
     return entry.is_symlink()
 
 

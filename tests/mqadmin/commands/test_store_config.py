@@ -76,4 +76,4 @@ def test_a_file_that_is_not_there_is_not_found(store: Path, name: str) -> None:
     done = run("store", "config", store, name)
 
     assert done.exit_code == 3
-    assert "there are: topics.json, " in json.loads(done.err)["error"]["hint"]
+    assert "existing files: topics.json, " in json.loads(done.err)["error"]["hint"]

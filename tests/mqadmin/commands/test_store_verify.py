@@ -68,7 +68,7 @@ def test_state_file_without_content_is_told_as_a_broker_meets_it(
     assert found[0]["found"] == text
     if has_backup:
         assert cells(found, "kind", "severity") == [("config_fallback", "warning")]
-        assert found[0]["hint"].startswith("a broker takes config/topics.json.bak")
+        assert found[0]["hint"].startswith("a broker uses config/topics.json.bak")
         assert load_config(topics, TopicTable.decode, passed_over=[]) is not None
     else:
         assert cells(found, "kind", "severity")[:2] == [("config_damaged", "error")] * 2

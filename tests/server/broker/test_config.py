@@ -158,7 +158,7 @@ def test_a_key_only_java_uses_is_a_warning(caplog) -> None:
         ({"messageDelayLevel": "1s 5x"}, "messageDelayLevel"),
         ({"mappedFileSizeCommitLog": "0"}, "mappedFileSizeCommitLog is 0"),
         ({"aclEnable": "true", "rocketmqHome": ""}, "neither rocketmqHome nor ROCKETMQ_HOME"),
-        ({"authorizationEnabled": "true"}, "anybody could name any user"),
+        ({"authorizationEnabled": "true"}, "any client could claim to be any user"),
         ({**USERS, "aclEnable": "true", "rocketmqHome": "/"}, "choose one kind of accounts"),
         ({**USERS, "grpcServerPort": "0", "namesrvAddr": "a:1"}, "who asks brokers for gRPC"),
         (

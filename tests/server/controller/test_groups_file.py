@@ -40,7 +40,7 @@ async def test_a_second_controller_on_the_same_directory_is_refused(tmp_path: Pa
     first, second = GroupsFile(tmp_path), GroupsFile(tmp_path)
     await first.open()
 
-    with pytest.raises(StoreUnavailable, match="controllerStorePath of its own"):
+    with pytest.raises(StoreUnavailable, match="set another controllerStorePath"):
         await second.open()
     await first.close()
     await second.open()

@@ -44,5 +44,5 @@ async def test_it_starts_and_stops_with_the_name_server(tmp_path: Path) -> None:
 
 async def test_records_of_a_running_controller_end_the_start(tmp_path: Path) -> None:
     async with controller(tmp_path / "controller"):
-        with pytest.raises(StoreUnavailable, match="runs already"):
+        with pytest.raises(StoreUnavailable, match="in use by a running controller"):
             await namesrv_with(tmp_path, ports.free_ports(1)).start()

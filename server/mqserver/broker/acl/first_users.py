@@ -3,8 +3,9 @@
     authUsers.json ── initAuthenticationUser ── innerClientAuthenticationCredentials
                    ── the accounts of plain_acl.yml, with migrateAuthFromV1Enabled
 
-Rule: a user that is there stays as it is; only unknown names are added. No error and no log line
-quotes a setting that has a password.
+Rule: an existing user is never changed, because an administrator may have changed it after the
+settings were written; only missing users are added. Errors and log lines never quote a setting
+that contains a password.
 
 Source: auth/authentication/manager/AuthenticationMetadataManagerImpl.java#initUser,
 auth/migration/AuthMigrator.java (5.4.0).
@@ -57,23 +58,23 @@ def first_users(config: BrokerConfig) -> Users:
         if pair is None:
             continue
         name, password = pair
-        known = users.users.get(name)
-        if known is None:
+        stored = users.users.get(name)
+        if stored is None:
             users.create_user(UserInfo(username=name, password=password, user_type=SUPER))
-        elif key == INNER_CLIENT and (known.password, known.user_type) != (password, SUPER):
+        elif key == INNER_CLIENT and (stored.password, stored.user_type) != (password, SUPER):
             LOG.warning(
-                "%s names the user %s, which has another password or is not a Super user: "
-                "requests of this broker to others will be refused", key, name,
+                "%s names the user %s, who has a different password or is not a Super user; "
+                "other brokers will refuse the requests of this one", key, name,
             )  # fmt: skip
     if config.migrate_auth_from_v1_enabled and config.rocketmq_home is not None:
         migrate(AclFiles(config.rocketmq_home).load().configs, users)
     if not any(user.user_type == SUPER for user in users.users.values()):
-        LOG.warning("there is no Super user: name one with %s", INIT_USER)
+        LOG.warning("there is no Super user; create one with %s", INIT_USER)
     return users
 
 
 def inner_keys(text: str) -> tuple[str, str] | None:
-    """Return name and password with which a server signs its own requests; None without.
+    """Return the name and password with which a server signs its own requests, or None.
 
     Args:
         text: innerClientAuthenticationCredentials.
@@ -85,7 +86,7 @@ def inner_keys(text: str) -> tuple[str, str] | None:
 
 
 def codes_in(text: str) -> frozenset[str]:
-    """Return the request codes of a white list, which are joined by commas."""
+    """Return the request codes of a comma-separated white list."""
     return frozenset(part.strip() for part in text.split(",") if part.strip())
 
 
@@ -130,12 +131,12 @@ def _policies(account: PlainAccessConfig) -> Iterator[PolicyInfo]:
 
 def _rule(resource: str, perm: str) -> PolicyEntryInfo:
     words = {"PUB": "Pub", "SUB": "Sub"}
-    given = [words.get(word, ALL) for word in perm.strip().split("|")]
+    actions = [words.get(word, ALL) for word in perm.strip().split("|")]
     decision = DENY if perm.strip() == "DENY" else ALLOW
-    if decision is ALLOW and ALL in given:
-        # Java gives all rights for a permission that it does not know.
+    if decision is ALLOW and ALL in actions:
+        # Java grants all rights for a permission that it does not know.
         raise UserRefused(f"the permission of {resource} cannot be read")
-    return PolicyEntryInfo(resource=resource, actions=given, decision=decision)
+    return PolicyEntryInfo(resource=resource, actions=actions, decision=decision)
 
 
 def _pair(key: str, text: str, name: str, password: str) -> tuple[str, str] | None:

@@ -7,9 +7,10 @@
                             each need (``user_rights``) ─ a rule ────── passes
                             any failure: UserRefused, answered with code 16
 
-Rule: ``remoting.policies.decide`` is the one decision, and a refusal has the text of 5.4.0. In
-5.4.0 an unsigned request with a code on authenticationWhitelist may name any user; under strict
-rules who names a user has to sign.
+Rule: every decision comes from ``remoting.policies.decide``, so that ``acl2 test`` predicts it, and
+a refusal has the text of 5.4.0. In 5.4.0 an unsigned request with a code on
+authenticationWhitelist may name any user; under strict rules a request that names a user must be
+signed.
 
 Source: auth/authentication/chain/DefaultAuthenticationHandler.java,
 auth/authorization/chain/*.java, auth/*/strategy/Abstract*Strategy.java (5.4.0).
@@ -31,17 +32,17 @@ from remoting.errors import RemotingError
 from remoting.policies import DISABLED, USER, AclDecision, decide
 
 FAILED: Final = "Authorization failed. Please verify your access rights and try again."
-"""Java's answer to a request that has to be authorized and names nobody."""
+"""Java's answer to a request that needs authorization and does not name a user."""
 
 
 @dataclass(frozen=True, slots=True)
 class UserSettings:
-    """How far a broker checks.
+    """What a broker checks.
 
     Attributes:
-        cluster: the name of the cluster that rules are about.
+        cluster: the name of this broker's cluster, as rules refer to it.
         checks_rules: authorizationEnabled.
-        strict: aclStrict; whether more is checked than in 5.4.0.
+        strict: aclStrict; whether requests are checked that 5.4.0 does not check.
         unsigned_codes: authenticationWhitelist, request codes that need no signature.
         open_codes: authorizationWhitelist, request codes that need no rule.
     """
@@ -58,7 +59,7 @@ class UserChecks:
 
     Args:
         users: the users and rules.
-        settings: how far they are checked.
+        settings: what is checked.
     """
 
     def __init__(self, users: Users, settings: UserSettings) -> None:
@@ -71,7 +72,7 @@ class UserChecks:
         return None if user is None or user.user_status == DISABLED else user.password
 
     def needs_rules(self, access_key: str | None, code: str) -> bool:
-        """Return whether rules decide about a request, given its code or the name of its message.
+        """Return whether rules apply to a request, given its code or the name of its message.
 
         Raises:
             UserRefused: the user is disabled.
@@ -83,7 +84,7 @@ class UserChecks:
         return not self.users.is_super(access_key)
 
     def check_need(self, ip: str, access_key: str | None, need: Need) -> None:
-        """Check one need of a user whose signature was checked before.
+        """Check one need of a user whose signature has been checked.
 
         Raises:
             UserRefused: no rule allows it, or there is no such user.
@@ -113,7 +114,7 @@ class UserAccess(UserChecks, BrokerAccess):
 
     Args:
         users: the users and rules of this broker.
-        settings: how far they are checked.
+        settings: what is checked.
         topic_at: returns the topic of a message that a request refers to by its log offset.
         scopes: checks what a signature is for.
     """
@@ -126,7 +127,7 @@ class UserAccess(UserChecks, BrokerAccess):
         self._topic_at = topic_at
 
     def changed(self) -> None:
-        """Forget what was decided; call it after each change of a user or a rule."""
+        """Forget cached decisions; call this after each change of a user or a rule."""
         self._changed()
 
     def admin_secret_of(self, access_key: str) -> str | None:
@@ -151,7 +152,7 @@ class UserAccess(UserChecks, BrokerAccess):
 
     def _check_rights(self, ip: str, access_key: str | None, command: Command) -> None:
         settings = self.settings
-        # Before the body is decoded: nothing is refused to a Super user.
+        # This comes before the body is decoded, because a Super user may do everything.
         if not self.needs_rules(access_key, str(command.code)):
             return
         needs = needs_of(
@@ -164,12 +165,12 @@ class UserAccess(UserChecks, BrokerAccess):
             raise UserRefused("parse authorization context error.") from error
 
     def require(self, ip: str, access_key: str | None, resource: PlainResource) -> None:
-        """Check an additional permission of a peer whose signature was checked before.
+        """Check an additional permission of a peer whose signature has been checked.
 
         5.4.0 has no such permissions, so without strict rules this always passes.
 
         Raises:
-            UserRefused: the user lacks the permission or does not exist any more.
+            UserRefused: the user lacks the permission or no longer exists.
         """
         if not self.settings.checks_rules or not self.settings.strict:
             return

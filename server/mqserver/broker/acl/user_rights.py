@@ -1,11 +1,12 @@
 """What each request needs under ACL 2.0: actions on topics, groups and the cluster.
 
-    JAVA     the requests that 5.4.0 checks; a user who signs in may send all others
-    strict   in addition, for what 5.4.0 does not check: the rights that an account of 4.9 needs
-             (``rules``), as Pub and Sub, or an action on the cluster
+    JAVA     the requests that 5.4.0 checks; any authenticated user may send all others
+    strict   also the requests that 5.4.0 does not check: each needs the rights of a 4.9 account
+             (``rules``), expressed as Pub and Sub, or an action on the cluster
 
-Rule: one of the actions of a need is enough, and every need has to be met, in this order. A retry
-topic stands for its group, a dead letter topic for itself.
+Rule: any one action of a need is enough, but every need has to be met; they are checked in this
+order, since the first unmet one is the one that is reported. A retry topic stands for its group, a
+dead letter topic for itself.
 
 Source: auth/authorization/builder/DefaultAuthorizationContextBuilder.java and the annotations
 RocketMQAction and RocketMQResource of the request headers (5.4.0).
@@ -27,7 +28,7 @@ TOPIC, GROUP, CLUSTER = "Topic", "Group", "Cluster"
 
 
 class Need(NamedTuple):
-    """One of some actions on one resource."""
+    """The actions on one resource of which at least one must be allowed."""
 
     resource: Resource
     actions: tuple[str, ...]
@@ -255,13 +256,14 @@ READS: Final = frozenset({
     LaterCode.GET_ALL_MESSAGE_REQUEST_MODE,
     LaterCode.GET_BROKER_EPOCH_CACHE,
 })  # fmt: skip
-"""Requests without names that only read: Get on the cluster; the others of them need Update."""
+"""Requests that name no resource and only read, which need Get on the cluster; others that name no
+resource need Update."""
 
 _ACTIONS: Final = {Perm.PUB: (PUB,), Perm.SUB: (SUB,), Perm.ANY: (PUB, SUB, GET)}
 
 
 def needs_of(command: Command, *, cluster: str, strict: bool, topic_at: TopicAt) -> Iterator[Need]:
-    """Yield what a request needs; every need has to be met.
+    """Yield what a request needs; all of it has to be met.
 
     Args:
         command: the request.

@@ -2,9 +2,9 @@
 
     authUsers.json   {"users": [UserInfo, …], "acls": [AclInfo, …]}
 
-Rule: names of types, actions and decisions are stored as RocketMQ writes them, in whatever case
-they come, so that ``remoting.policies`` decides about what tools see. The content has passwords:
-the file is readable by its owner only, and no error and no log line quotes it.
+Rule: the names of types, actions and decisions are stored in RocketMQ's spelling, whatever the
+case in the request, so that ``remoting.policies`` decides by the same words that tools show. The
+file contains passwords, so only its owner can read it, and errors and log lines never quote it.
 
 RocketMQ 5.4.0 keeps the same objects in RocksDB (``config/auth``), whose order by key is the order
 of the lists here.
@@ -56,7 +56,7 @@ class Users:
         """Read authUsers.json.
 
         Raises:
-            ConfigDamaged: the content is not that of such a file.
+            ConfigDamaged: the text is not the content of such a file.
         """
         content = fastjson.loads(data)
         if not isinstance(content, dict):
@@ -77,7 +77,7 @@ class Users:
         return fastjson.dumps({"users": users, "acls": acls})
 
     def snapshot(self) -> "Users":
-        """Return a copy that later changes do not reach; its objects are never changed."""
+        """Return a copy that later changes do not affect; the objects in it are never modified."""
         return Users(dict(self.users), dict(self.acls))
 
     # Users.
@@ -103,7 +103,7 @@ class Users:
         self.users[name] = replace(info, user_type=kind, user_status=status)
 
     def update_user(self, info: UserInfo) -> None:
-        """Change the fields of a user that are given.
+        """Change those fields of a user that ``info`` has.
 
         Raises:
             UserRefused: there is no such user.
@@ -120,18 +120,18 @@ class Users:
         )
 
     def delete_user(self, username: str) -> None:
-        """Remove a user and its rules, if it is there."""
+        """Remove a user and its rules, if the user exists."""
         self.users.pop(username, None)
         self.acls.pop(f"{USER}:{username}", None)
 
     def list_users(self, part: str | None) -> list[UserInfo]:
-        """Return the users whose names contain a text, in the order of their names."""
+        """Return the users whose names contain a text, sorted by name."""
         return [self.users[name] for name in _sorted(self.users) if _contains(name, part)]
 
     # Rules.
 
     def acl_of(self, subject: str | None) -> AclInfo | None:
-        """Return the rules of a subject; None where it has none.
+        """Return the rules of a subject, or None if it has no rules.
 
         Raises:
             UserRefused: there is no such user.
@@ -142,17 +142,17 @@ class Users:
         return self.acls.get(key)
 
     def create_acl(self, subject: str | None, acl: AclInfo) -> None:
-        """Check rules, and add them to those of a subject.
+        """Check rules and add them to those of a subject.
 
         Raises:
-            UserRefused: there is no such user, or a rule is not complete.
+            UserRefused: there is no such user, or a rule is incomplete.
         """
         self.put_acl(checked_acl(subject, acl))
 
     def put_acl(self, acl: AclInfo) -> None:
-        """Add rules, which ``checked_acl`` returned, to those of their subject.
+        """Add rules that ``checked_acl`` returned to those of their subject.
 
-        Those for the same resource are replaced.
+        Existing rules for the same resources are replaced.
 
         Raises:
             UserRefused: there is no such user.
@@ -162,7 +162,7 @@ class Users:
             raise UserRefused(f"The subject of {key} is not exist.")
         policies = acl.policies or []
         old = self.acls.get(key)
-        # As in Java, only what is added to rules that are there is compared with them.
+        # As in Java, rules are merged only if the subject already has some.
         merged = policies if old is None else _merged(old.policies or (), policies)
         self.acls[key] = AclInfo(subject=key, policies=merged)
 
@@ -186,7 +186,7 @@ class Users:
             del self.acls[_subject(subject)]
 
     def list_acls(self, subject: str | None, resource: str | None) -> Iterator[AclInfo]:
-        """Yield the rules of each subject that contains a text, for resources that contain one."""
+        """Yield the rules of subjects that contain one text, for resources that contain another."""
         for key in _sorted(self.acls):
             if not _contains(key, subject):
                 continue
@@ -224,13 +224,13 @@ def _subject(text: str | None) -> str:
 
 
 def checked_acl(subject: str | None, acl: AclInfo) -> AclInfo:
-    """Return rules as they are kept: with the words of ``remoting.policies``.
+    """Return rules as they are stored: in the spelling of ``remoting.policies``.
 
     Args:
-        subject: whose rules they are, where ``acl`` does not say it.
+        subject: the subject of the rules if ``acl`` does not name one.
 
     Raises:
-        UserRefused: a rule is not complete.
+        UserRefused: a rule is incomplete.
     """
     key = _subject(acl.subject or subject)
     policies = [_checked_policy(policy) for policy in acl.policies or () if policy.entries]
@@ -248,12 +248,12 @@ def _contains(text: str, part: str | None) -> bool:
 
 
 def _known(text: str | None, names: Iterable[str]) -> str | None:
-    """Return the name that a text is in any case; None if it is none of them."""
+    """Return the name that equals a text regardless of case, or None."""
     return next((name for name in names if name.lower() == (text or "").lower()), None)
 
 
 def _resource(text: str | None) -> str | None:
-    """Return the key of a resource; None for a text that does not name one."""
+    """Return the key of a resource, or None if the text does not name one."""
     try:
         return parse_resource(text or "").key
     except ValueError:
@@ -269,8 +269,8 @@ def _checked_policy(policy: PolicyInfo) -> PolicyInfo:
 
 def _checked_entry(entry: PolicyEntryInfo) -> PolicyEntryInfo:
     resource, decision = _resource(entry.resource), _known(entry.decision, (ALLOW, DENY))
-    known = [_known(action, (*ACTIONS, ANY)) for action in entry.actions or ()]
-    actions = [action for action in known if action is not None]
+    names = [_known(action, (*ACTIONS, ANY)) for action in entry.actions or ()]
+    actions = [name for name in names if name is not None]
     if resource is None:
         raise UserRefused("The resource is null.")
     if not actions:
@@ -311,16 +311,16 @@ def _merged(old: Iterable[PolicyInfo], new: Iterable[PolicyInfo]) -> list[Policy
             continue
         entries = list(merged[place].entries or ())
         # Saved rules may name a resource twice; the first one is replaced.
-        places = {entry.resource: at for at, entry in reversed(list(enumerate(entries)))}
+        indexes = {entry.resource: index for index, entry in reversed(list(enumerate(entries)))}
         for entry in policy.entries or ():
-            at = places.setdefault(entry.resource, len(entries))
-            entries[at : at + 1] = [entry]
+            index = indexes.setdefault(entry.resource, len(entries))
+            entries[index : index + 1] = [entry]
         merged[place] = replace(merged[place], entries=entries)
     return merged
 
 
 def _without(old: Iterable[PolicyInfo], kind: str, resource: str) -> list[PolicyInfo]:
-    """Return policies without the first rule for a resource in that of one type."""
+    """Return policies without the first rule for a resource in the policy of one type."""
     kept = list(old)
     place = _place_of(kind, kept)
     if place is None:
@@ -335,4 +335,4 @@ def _without(old: Iterable[PolicyInfo], kind: str, resource: str) -> list[Policy
 
 def _place_of(kind: str | None, policies: list[PolicyInfo]) -> int | None:
     """Return the index of the first policy of a type."""
-    return next((at for at, each in enumerate(policies) if each.policy_type == kind), None)
+    return next((index for index, each in enumerate(policies) if each.policy_type == kind), None)

@@ -84,13 +84,13 @@ class ClientCalls:
             answered(response)
 
     def expire(self, now_ms: int) -> None:
-        """Answer the requests whose deadline has passed with None."""
+        """Call ``answered`` with None for the requests whose deadline has passed."""
         for pending in list(self._pending.values()):
             for answered in pending.expired(now_ms):
                 answered(None)
 
     def drop(self, conn: ServerConn) -> None:
-        """Answer all requests to a connection that closed with None."""
+        """Call ``answered`` with None for all requests on a connection that has closed."""
         pending = self._pending.pop(conn, None)
         if pending is not None:
             for answered in pending.drain():

@@ -20,7 +20,7 @@ Place = tuple[str, str, int]
 NO_OFFSET: Final = -1
 LONG_MAX: Final = 2**63 - 1
 POSITIONS_PER_SLICE: Final = 1_000
-"""Offsets that are compared in one slice, before other requests can run."""
+"""Offsets that one slice compares before other requests can run."""
 
 
 class Offsets:

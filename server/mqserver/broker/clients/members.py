@@ -28,9 +28,9 @@ LOG = logging.getLogger(__name__)
 
 SILENCE_MS_MAX: Final = 120_000
 SUBSCRIPTION_SIZE: Final = 1_024
-"""About the bytes that a subscription takes besides its expression."""
+"""Approximate size of a subscription in bytes, without its expression."""
 _TOLD_COUNT_MAX: Final = 10
-"""Most topics that are named in one log line."""
+"""How many topics one log line may name."""
 
 
 @dataclass(slots=True)
@@ -97,9 +97,7 @@ class ConsumerGroup:
         if gone:
             topics = ", ".join(sorted(gone)[:_TOLD_COUNT_MAX])
             count = len(gone)
-            LOG.warning(
-                "group %s does not subscribe to %d topics any more: %s", self.name, count, topics
-            )
+            LOG.warning("group %s no longer subscribes to %d topics: %s", self.name, count, topics)
         return changed or bool(gone)
 
 
@@ -204,10 +202,10 @@ class Producers:
         return conn in self._groups.get(group, ())
 
     def next_connection(self, group: str, may: Callable[[GroupMember], bool]) -> ServerConn | None:
-        """Return one open connection of a group, in turn; None if there is none.
+        """Return an open connection of a group, each in turn, or None if there is none.
 
         Args:
-            may: returns whether a member may get the request.
+            may: returns whether a member may receive the request.
         """
         members = self._groups.get(group, {})
         conns = [conn for conn, member in members.items() if not conn.is_closing and may(member)]

@@ -51,7 +51,7 @@ class LockTable:
     def lock(
         self, group: str, client_id: str, *, queues: Iterable[MessageQueue], now_ms: int
     ) -> list[MessageQueue]:
-        """Lock queues, or renew their locks; return those of them that ``client_id`` holds now.
+        """Lock queues, or renew their locks; return those that ``client_id`` holds now.
 
         Args:
             group: the consumer group.
@@ -118,7 +118,7 @@ class LockTable:
                 lock.renewed_ms += step_ms
 
     def drop_expired(self, now_ms: int) -> None:
-        """Remove locks that were not renewed for long, so that the table does not grow."""
+        """Remove locks that expired long ago, so that the table does not grow."""
         for group, locks in list(self._groups.items()):
             for queue, lock in list(locks.items()):
                 if now_ms - lock.renewed_ms > 10 * LOCK_LIFE_MS:

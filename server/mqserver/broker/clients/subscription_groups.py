@@ -3,7 +3,7 @@
 Rule: entries are immutable, as for topics. A change replaces the entry, increases the data
 version and calls ``on_change``. A missing group is created on its first use if
 ``autoCreateSubscriptionGroup`` is set or if it is a system group of RocketMQ. A slave serves such
-a group with the default settings and creates none: it has the groups of its master.
+a group with the default settings but does not create it, because it copies its master's groups.
 
 Source: broker/subscription/SubscriptionGroupManager.java.
 """
@@ -75,9 +75,9 @@ class Groups:
         return self._groups.get(group)
 
     def find(self, group: str, *, now_ms: int) -> SubscriptionGroup | None:
-        """Return a group, and create it if it is missing and that is allowed; otherwise None.
+        """Return a group, creating it if it is missing and that is allowed; otherwise None.
 
-        A slave returns the default settings in place of creating the group.
+        A slave returns the default settings instead of creating the group.
         """
         config = self.get(group)
         if config is not None:

@@ -13,8 +13,8 @@
 
 Rule: either all changes of a request are applied or none, and the resulting configuration is
 checked as at the start. At the next start these changes override file, environment and flags, and
-the log says so. If the file or a line of it is deleted, the configuration applies again. Whether
-the sender may change settings is checked elsewhere, before this.
+the log says so. If the file or a line of it is deleted, the configuration applies again. The
+sender's permission to change settings is checked before this module is called.
 
 Source: common/Configuration.java#update, #persist, which accepts every key (CVE-2023-33246),
 ignores unknown ones, and writes all settings into the -c file. CHANGEABLE has the keys that 4.9.7
@@ -114,12 +114,12 @@ class LiveSettings:
             self.change(Value(entry.key, entry.value, f"line {entry.line}") for entry in entries)
         except SettingsError as error:
             raise ConfigDamaged(
-                f"{self.path}: {error}; delete the line to start with what is configured"
+                f"{self.path}: {error}; delete the line to start with the configured value"
             ) from error
         for key, text in self.changed.items():
             if before[key] != text:
                 LOG.info(
-                    "%s is %r, as it was changed while the broker ran, and not %r; see %s",
+                    "%s is %r, a change made while the broker ran, instead of %r; see %s",
                     key, text, before[key], self.path,
                 )  # fmt: skip
 

@@ -39,13 +39,13 @@ class StoredTables(NamedTuple):
 
 
 _LOSSES: Final = {
-    "topics": "topics are unknown until they are made again, with default settings",
-    "subscriptionGroup": "settings of consumer groups are the defaults",
-    "consumerOffset": "no group has a position, each begins where its clients say",
-    "delayOffset": "delayed messages that are still kept are delivered again",
+    "topics": "topics are unknown until they are created again, with default settings",
+    "subscriptionGroup": "all consumer groups have the default settings",
+    "consumerOffset": "no group has an offset, so each starts where its clients choose",
+    "delayOffset": "delayed messages that are still in the store are delivered again",
 }
-"""What is lost with each file. Nothing is lost with consumerFilter.json, because consumers send
-their expressions again."""
+"""The effect of losing each file. Losing consumerFilter.json has none, because consumers send their
+expressions again."""
 
 
 def offset_files(config: StoreConfig) -> tuple[str, str]:
@@ -87,14 +87,14 @@ def missing_files(stored: StoredTables) -> Iterator[str]:
 
 
 def loss_warnings(paths: StorePaths, stored: StoredTables, config: StoreConfig) -> Iterator[str]:
-    """Yield a warning for each file that is missing with its ``.bak`` in a store in use."""
+    """Yield a warning for each file that a used store lacks together with its ``.bak``."""
     for name in missing_files(stored):
         if name in _LOSSES:
             own = offset_files(config)[0] if name == "consumerOffset" else f"{name}.json"
             path = paths.config_file(own)
             yield (
-                f"{path} and {path.name}.bak are not there, but the store was used before: "
-                f"{_LOSSES[name]}; if there is a copy, stop this broker and put it back"
+                f"{path} and {path.name}.bak are missing, but the store has been used before: "
+                f"{_LOSSES[name]}; if you have a copy, stop this broker and restore it"
             )
 
 

@@ -43,9 +43,9 @@ class _File:
     path: Path
     snapshot: Snapshot
     is_needed: bool
-    """False for a file that is written only after it was marked once."""
+    """False for a file that is not written until it has been marked."""
     change_count: int
-    """That of its table when ``mark_changed`` last looked."""
+    """The change count of its table at the last ``mark_changed``."""
     marked: bool = False
     waiting: list[Saved] = field(default_factory=list)
 
@@ -91,7 +91,8 @@ class StateFiles:
         self, path: Path, snapshot: Snapshot, *, name: str | None = None, is_needed: bool = True
     ) -> None:
         """Declare a file that ``snapshot`` writes; the arguments are those of ``add``."""
-        # The first look at a file that is needed lets it be written, though nothing has changed.
+        # The count -1 differs from any table's, so the first ``mark_changed`` of a file that is
+        # needed has it written even if its table has not changed.
         self._files[name or path.stem] = _File(path, snapshot, is_needed, -1 if is_needed else 0)
 
     def file_name(self, name: str) -> str:
@@ -105,7 +106,7 @@ class StateFiles:
             self._start()
 
     def mark(self, name: str, saved: Saved | None = None) -> None:
-        """Let one file be written soon, then call ``saved``."""
+        """Have one file written soon, then call ``saved``."""
         file = self._files[name]
         file.marked = file.is_needed = True
         if saved is not None:
@@ -114,7 +115,7 @@ class StateFiles:
             self._start()
 
     def mark_changed(self, name: str, change_count: int) -> None:
-        """Let one file be written soon if its table has changed since the last call.
+        """Have one file written soon if its table has changed since the last call.
 
         Args:
             name: of the file.
@@ -179,12 +180,12 @@ class StateFiles:
 
 
 class SavedFirst:
-    """Takes the place of the connection of an answer that also waits for a state file.
+    """Stands in for the connection of an answer that also has to wait for a state file.
 
     Args:
         sink: the connection.
         files: writes the file.
-        name: of the file, whose present content has to be on the disk first.
+        name: of the file, whose present content has to be on disk first.
     """
 
     __slots__ = ("_code", "_frame", "_is_saved", "_sink")
@@ -211,7 +212,7 @@ class SavedFirst:
 
 
 def done_when_saved(files: StateFiles, name: str, done: Done) -> Done:
-    """Return a function that calls ``done`` when it was called and a state file is on the disk.
+    """Return a function that, when called, waits for a state file to be on disk and calls ``done``.
 
     ``done`` gets SUCCESS only if both succeeded.
     """
@@ -250,7 +251,7 @@ def answer_when_saved(
             then(lambda: request.reply(request.command.response(remark=remark)))
             return
         file = files.file_name(name)
-        fault = f"changed in memory, and {file} could not be written: {error}"
+        fault = f"changed in memory, but {file} could not be written: {error}"
         request.reply(request.command.response(ResponseCode.SYSTEM_ERROR, remark=fault))
 
     files.mark(name, saved)

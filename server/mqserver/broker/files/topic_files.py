@@ -6,15 +6,15 @@
 
     start                  topics.json, and the changes if their ``base`` is its data version
 
-Why: a new topic has to be on the disk before its creation is answered, and with 20,000 topics the
-text of topics.json has 3.6 MB and takes some 80 ms. The real broker writes all of it each time. It
-does not read topicChanges.json, so if it opens the store after a kill of our broker, it lacks the
-changes of the last 5 s.
+Why: a new topic has to be on disk before its creation is answered, and with 20,000 topics the
+text of topics.json has 3.6 MB and takes some 80 ms to write. The real broker writes all of it each
+time. It does not read topicChanges.json, so if it opens the store after this broker was killed, it
+lacks the changes of the last 5 s.
 
 Rule: both files are replaced as a whole, and a crash at any moment leaves every change that was
 reported as written. A new topics.json has another version than the ``base`` of the changes, so a
-start ignores them. After a failed write of topics.json it is not known which version is on the
-disk, so it is written again before any changes.
+start ignores them. After a failed write of topics.json it is not known which version is on disk,
+so it is written again before any changes.
 """
 
 from collections.abc import Callable
@@ -26,10 +26,11 @@ from storefmt.config.tables import TopicTable, TopicTexts
 from storefmt.paths import StorePaths
 
 WHOLE_COUNT_MAX: Final = 1_000
-"""Topics up to which topics.json is written at each change: that costs little more than the two
-syncs, and the real broker finds every topic even after a kill."""
+"""Up to this many topics, topics.json is written at each change: that costs little more than the
+two syncs, and the real broker finds every topic even after a kill."""
 CHANGED_COUNT_MAX: Final = 256
-"""Changed topics that are written again and again before topics.json is."""
+"""After this many changed topics, topics.json is written, because every write of topicChanges.json
+repeats all of them."""
 
 
 class TopicFiles:
@@ -49,9 +50,9 @@ class TopicFiles:
         self._table = table
         self._is_due = False
         self._written: TopicTable | None = None
-        """What topics.json has; None if that is not known."""
+        """The topics that topics.json contains; None if that is not known."""
         self._last: TopicTable | None = None
-        """What both files together have; None if that is not known."""
+        """The topics that both files together contain; None if that is not known."""
 
     def complete(self) -> None:
         """Write topics.json at the next write, even after few changes."""

@@ -19,7 +19,7 @@ from mqserver.store.results import DispatchEntry
 from storefmt.formats.properties import parse_properties
 
 BIT_MAP_OPERANDS_MAX: Final = 2_048
-"""Most operands of all filters of a topic together; beyond that it gets no bit maps."""
+"""Largest total of operands in the filters of a topic; beyond it the topic has no bit maps."""
 
 
 class BitMaps:

@@ -35,7 +35,7 @@ class BloomFilter:
         if not 1 <= error_percent < 100:
             raise ValueError(f"error rate is {error_percent} percent, expected 1 to 99")
         if group_count < 1:
-            raise ValueError(f"{group_count} groups are expected, at least 1")
+            raise ValueError(f"group count is {group_count}, expected at least 1")
         rate = error_percent / 100.0
         self.hash_count = math.ceil(math.log(rate) / math.log(0.5))
         bits = math.ceil(group_count * (math.log(1 / rate) / math.log(2)) * (1.0 / math.log(2)))

@@ -22,7 +22,7 @@ class BadExpression(StoreError):
 
 
 class TooLong(BadExpression):
-    """An expression that the real broker would accept, but that exceeds limits of this one."""
+    """An expression that the real broker would accept but that exceeds a limit of this one."""
 
 
 class TokenKind(StrEnum):
@@ -137,7 +137,7 @@ class Lexer:
         return self.next_token()
 
     def unexpected(self, *expected: TokenKind, at: Token | None = None) -> BadExpression:
-        """Return the error for a token (the next one by default) that is not of a kind expected."""
+        """Return the error for a token (the next one by default) of an unexpected kind."""
         token = self.peek() if at is None else at
         at_end = token.kind is TokenKind.END
         # Java reports the end of the text at the position of the last character.

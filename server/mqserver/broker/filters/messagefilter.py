@@ -3,7 +3,7 @@
     queue entry ── codes(tags code) ──> ext unit ── by_bits(unit) ──> record ── by_properties
                     hash of the tag      bit map of the groups          SQL92
 
-Rule: a message is wanted if every test that is present accepts it; a filter without tests accepts
+Rule: a message matches if every test that is present accepts it; a filter without tests accepts
 every message. A message of a retry topic is tested with the filter of its real topic, but only if
 filterSupportRetry is set, because each such message has to be read.
 
@@ -46,7 +46,7 @@ class MessageFilter(NamedTuple):
     """The tests of one pull; None accepts every message."""
 
     codes: frozenset[int] | None = None
-    """The tag codes that are wanted."""
+    """The tag codes that match."""
     by_bits: Callable[[ExtUnit], bool] | None = None
     by_properties: Callable[[Properties], bool] | None = None
     operand_count: int = 0
@@ -55,11 +55,11 @@ class MessageFilter(NamedTuple):
     """Memory in bytes, if only one pull has this filter."""
 
     def takes_unit(self, unit: ExtUnit) -> bool:
-        """Tell by the bit map in its ext unit whether a message may be wanted."""
+        """Return whether a message may match, judged by the bit map in its ext unit."""
         return self.by_bits is None or self.by_bits(unit)
 
     def takes_record(self, record: bytes) -> bool:
-        """Tell by its properties whether a record is wanted."""
+        """Return whether a record matches, judged by its properties."""
         test = self.by_properties
         return test is None or test(parse_properties(raw_properties(record)))
 
@@ -98,7 +98,7 @@ def registered_filter(consumer_filter: ConsumerFilter, table: FilterTable) -> Me
     size = table.bloom.bit_count // 8
 
     def by_bits(unit: ExtUnit) -> bool:
-        # The bit map is of no use if the message is older than the filter or the sizes differ.
+        # The bit map says nothing if the message is older than the filter or the sizes differ.
         if unit.store_ms <= born_ms or len(unit.bit_map) != size:
             return True
         return has_all(unit.bit_map, positions)

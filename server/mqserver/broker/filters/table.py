@@ -4,14 +4,14 @@
     heartbeat without the topic         -> dead
     the last member of the group leaves -> all filters of the group are dead
     dead for a day                      -> removed when the file is written
-    too many operands in all            -> the dead are removed; a new filter is refused if that is
-                                           not enough, and its group's pulls then say so
+    too many operands in total          -> the dead are removed; if that is not enough, a new filter
+                                           is refused, and its group's pulls are answered with that
     the broker starts                   -> all are dead until their groups come back
 
 Rule: pulls of a group use its filter as long as it is in the table, dead or not. An expression
 that cannot be compiled removes the old one, and pulls are then refused. An expression that is too
 long for this broker is ignored when the file is read. A file that was written with another bloom
-filter size is ignored, because its bits have no meaning here.
+filter size is ignored, because its bits do not fit the bit maps of this broker.
 
 Source: broker/filter/ConsumerFilterManager.java, ConsumerFilterData.java (4.9.7).
 """
@@ -37,7 +37,7 @@ LOG = logging.getLogger(__name__)
 OPERANDS_IN_ALL_MAX: Final = 131_072
 """Operands of all expressions together; each takes up to 1 KB when it is compiled."""
 _OPERANDS_MIN: Final = 4
-"""A filter counts as this many operands at least, for what it takes besides its expression."""
+"""Each filter counts as at least this many operands, for its memory besides the expression."""
 _SILENCE_MS = 30_000
 _TOPICS_EXPECTED = 384
 """Expected number of topics for which Java creates its map, which decides the order of the keys.
@@ -56,7 +56,7 @@ def compile_filter(text: str | None, kind: str | None, *, strict: bool) -> Expre
         BadExpression: there is no expression, it cannot be compiled, or the type is unknown.
     """
     if kind != SQL92:
-        raise BadExpression(f"no filter is of type {kind}, expected TAG or {SQL92}")
+        raise BadExpression(f"unknown filter type {kind}, expected TAG or {SQL92}")
     if not text:
         raise BadExpression(f"Expression can't be null! {kind}")
     return compile_sql(text, strict=strict)
@@ -88,7 +88,7 @@ class FilterTable:
 
     Args:
         config: the settings of filters.
-        operands_max: the most operands of all filters together.
+        operands_max: the largest total of operands in all filters.
     """
 
     def __init__(self, config: BrokerConfig, *, operands_max: int = OPERANDS_IN_ALL_MAX) -> None:
@@ -242,10 +242,10 @@ class FilterTable:
                 try:
                     consumer_filter = self._loaded(ConsumerFilterData.from_json(value), now_ms)
                 except (BadBody, TooLong) as error:
-                    LOG.warning("filter of %s on %s is not used: %s", group, topic, error)
+                    LOG.warning("ignored the filter of %s on %s: %s", group, topic, error)
                     continue
                 if consumer_filter is None:
-                    LOG.warning("consumerFilter.json is of another bloom filter and not used")
+                    LOG.warning("ignored consumerFilter.json: its bloom filter has another size")
                     return
                 groups[str(group)] = consumer_filter
         self._topics, self._topics_expected = topics, 0

@@ -97,10 +97,11 @@ Properties = Mapping[str, str]
 Evaluate = Callable[[Properties], Value]
 
 DEPTH_MAX: Final = 200
-"""How deep parts may be nested; a Java broker has no limit but its stack."""
+"""How deep parts may be nested; in a Java broker only the stack limits it."""
 _SET_COUNT_MIN: Final = 5
 LIKE_TEXT_SIZE_MAX: Final = 4_096
-"""Most characters of a property for LIKE; a message with a longer one does not match."""
+"""Longest property, in characters, that LIKE compares; a message with a longer one does not match.
+"""
 
 
 class Form(Enum):
@@ -428,7 +429,7 @@ def like(part: Term, pattern: str, escape: str, *, negate: bool) -> Term:
         if text is None:
             return None
         if len(text) > LIKE_TEXT_SIZE_MAX:
-            raise EvaluationError(f"LIKE looks at {LIKE_TEXT_SIZE_MAX} characters at most")
+            raise EvaluationError(f"LIKE compares at most {LIKE_TEXT_SIZE_MAX} characters")
         return test.matches(text) is not negate
 
     word = "NOT LIKE" if negate else "LIKE"

@@ -10,7 +10,7 @@
 
 Rule: a value that cannot be parsed or compared raises ``EvaluationError``, which ends the
 evaluation, and the message does not match. Unlike Java, a number of more than 1,024 characters is
-not parsed, because that would take long and has no use.
+not parsed, because that would be slow and no sender needs it.
 
 Source: filter/expression/ComparisonExpression.java#__compare, UnaryExpression.java#negate.
 """
@@ -42,7 +42,7 @@ _HEXADECIMAL: Final = re.compile(
 )
 _DIGITS_MAX: Final = 64
 NUMBER_SIZE_MAX: Final = 1_024
-"""Most characters of a property that is parsed as a number."""
+"""Longest property, in characters, that is parsed as a number."""
 # Java trims all characters up to and including the blank.
 _BLANKS: Final = "".join(map(chr, range(0x21)))
 

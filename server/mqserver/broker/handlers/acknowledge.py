@@ -5,9 +5,9 @@
 
 Codes 200051, 200053 and 200151.
 
-Rule: an acknowledgement is not compared with the open pops, as in Java. One that is late, or for
-a message that was not popped, is answered like any other and changes nothing. What cannot be
-meant is refused: a topic, queue or offset that does not exist, a text that is not a receipt handle.
+Rule: as in Java, an acknowledgement is not compared with the open pops. One that is late, or for
+a message that was not popped, is answered like any other and changes nothing. Impossible requests
+are refused: a topic, queue or offset that does not exist, or a malformed receipt handle.
 
 Source: broker/processor/AckMessageProcessor.java, ChangeInvisibleTimeProcessor.java (5.4.0).
 """
@@ -37,7 +37,7 @@ from remoting.headers import AckMessage, ChangeInvisibleTime, ChangeInvisibleTim
 from remoting.receipt import ORDERED_REVIVE_QUEUE, ReceiptHandle, decode_receipt, real_topic
 
 ACKS_PER_SLICE = 64
-"""Acknowledgements that one slice takes, before other requests can run."""
+"""Acknowledgements that one slice handles before other requests can run."""
 
 
 def _check_queue(broker: Broker, request: Request, topic: str, group: str, queue_id: int) -> None:
@@ -48,26 +48,28 @@ def _check_queue(broker: Broker, request: Request, topic: str, group: str, queue
 @handles(LaterCode.ACK_MESSAGE)
 @reads_cold
 def acknowledge(broker: Broker, request: Request) -> None:
-    """Take the acknowledgement of one message.
+    """Acknowledge one message.
 
     Raises:
         RequestRefused: topic, queue, offset or revive queue do not exist.
-        BadHeader: the receipt handle is none.
+        BadHeader: the receipt handle is malformed.
     """
     check_role(broker.config)
     fields = request.command.header(AckMessage)
-    topic, queue_id, at = fields.topic, fields.queue_id, fields.offset
+    topic, queue_id, queue_offset = fields.topic, fields.queue_id, fields.offset
     _check_queue(broker, request, topic, fields.consumer_group, queue_id)
     low, high = _bounds(broker, topic, queue_id)
-    if not low <= at <= high:
-        text = f"offset is illegal, key:{topic}@{queue_id}, commit:{at}, store:{low}~{high}"
+    if not low <= queue_offset <= high:
+        text = (
+            f"offset is illegal, key:{topic}@{queue_id}, commit:{queue_offset}, store:{low}~{high}"
+        )
         raise RequestRefused(ResponseCode.NO_MESSAGE, text)
     handle = decode_receipt(fields.extra_info)
     key = PopKey(topic, fields.consumer_group, queue_id, handle.start_offset, handle.pop_time_ms)
-    _take(
+    _acknowledge(
         broker,
         key,
-        (at,),
+        (queue_offset,),
         handle.revive_queue_id,
         handle.invisible_ms,
         request.conn.address,
@@ -79,18 +81,18 @@ def acknowledge(broker: Broker, request: Request) -> None:
 @handles(LaterCode.BATCH_ACK_MESSAGE)
 @in_slices
 def acknowledge_batch(broker: Broker, request: Request) -> Steps[Command | None]:
-    """Take the acknowledgements of many messages; offsets that do not exist are skipped.
+    """Acknowledge many messages; offsets that do not exist are skipped.
 
     Raises:
         RequestRefused: the revive queue does not exist, or the store refuses the record.
-        BadBody: the bits of the messages are none.
+        BadBody: the bit set of the messages is malformed.
     """
     check_role(broker.config)
     body = request.command.body
     acks = (yield from decoded(BatchAckMessageRequestBody.decode, body)).acks if body else []
     if not acks:
         return request.command.response(ResponseCode.NO_MESSAGE)
-    # Read all before the first is taken, so that a bad one refuses the request as a whole.
+    # Decode all of them before handling the first, so that a bad one refuses the whole request.
     for part in chunks(acks, ACKS_PER_SLICE):
         for ack in part:
             ack.queue_offsets()
@@ -98,21 +100,23 @@ def acknowledge_batch(broker: Broker, request: Request) -> Steps[Command | None]
     for part in chunks(acks, ACKS_PER_SLICE):
         now_ms = broker.clock.now_ms()
         for ack in part:
-            _take_batch(broker, ack, request.conn.address, now_ms)
+            _acknowledge_pop(broker, ack, request.conn.address, now_ms)
         if len(acks) > ACKS_PER_SLICE:
             yield None
     _answer_when_safe(broker, request)
     return None
 
 
-def _take_batch(broker: Broker, ack: BatchAck, peer: str, now_ms: int) -> None:
-    """Take the acknowledgement of several messages of one pop."""
+def _acknowledge_pop(broker: Broker, ack: BatchAck, peer: str, now_ms: int) -> None:
+    """Acknowledge several messages of one pop."""
     topic = real_topic(ack.topic, ack.consumer_group, kind=ack.retry)
     low, high = _bounds(broker, topic, ack.queue_id)
-    queue_offsets = tuple(at for at in ack.queue_offsets() if low <= at <= high)
+    queue_offsets = tuple(offset for offset in ack.queue_offsets() if low <= offset <= high)
     if queue_offsets:
         key = PopKey(topic, ack.consumer_group, ack.queue_id, ack.start_offset, ack.pop_time)
-        _take(broker, key, queue_offsets, ack.revive_queue_id, ack.invisible_time, peer, now_ms)
+        _acknowledge(
+            broker, key, queue_offsets, ack.revive_queue_id, ack.invisible_time, peer, now_ms
+        )
 
 
 def _bounds(broker: Broker, topic: str, queue_id: int) -> tuple[int, int]:
@@ -120,7 +124,7 @@ def _bounds(broker: Broker, topic: str, queue_id: int) -> tuple[int, int]:
     return broker.store.min_offset(topic, queue_id), broker.store.max_offset(topic, queue_id)
 
 
-def _take(
+def _acknowledge(
     broker: Broker,
     key: PopKey,
     queue_offsets: Sequence[int],
@@ -131,8 +135,8 @@ def _take(
 ) -> None:
     check_times(key.pop_time_ms, invisible_ms)
     if revive_queue == ORDERED_REVIVE_QUEUE:
-        for at in queue_offsets:
-            _take_ordered(broker, key, at, peer, now_ms)
+        for queue_offset in queue_offsets:
+            _acknowledge_ordered(broker, key, queue_offset, peer, now_ms)
         return
     _check_revive_queue(revive_queue)
     broker.pops.revive.acknowledge(
@@ -144,29 +148,36 @@ def _take(
 
 
 def _check_revive_queue(revive_queue: int) -> None:
-    """Refuse a handle that no broker wrote; Java makes a queue of this id."""
+    """Refuse a handle that this broker cannot have issued; Java creates a queue with this id."""
     if not 0 <= revive_queue < REVIVE_QUEUE_COUNT:
         text = (
             f"the receipt handle names queue {revive_queue} of the revive log, which has "
-            f"{REVIVE_QUEUE_COUNT}; it is forged, or of a broker with another reviveQueueNum"
+            f"{REVIVE_QUEUE_COUNT} queues; it is forged, or comes from a broker with a different "
+            "reviveQueueNum"
         )
         raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, text)
 
 
-def _take_ordered(broker: Broker, key: PopKey, at: int, peer: str, now_ms: int) -> None:
+def _acknowledge_ordered(
+    broker: Broker, key: PopKey, queue_offset: int, peer: str, now_ms: int
+) -> None:
     order, place = broker.pops.order, key.place
     topic, group, queue_id = key.topic, key.group, key.queue_id
     old = broker.offsets.get(group, topic, queue_id=queue_id)
-    if at < old:
+    if queue_offset < old:
         return
     order.settle(place, old)
-    if not order.is_out(place) and _is_newer(broker, topic, queue_id, at, key.pop_time_ms):
+    if not order.is_out(place) and _is_newer(
+        broker, topic, queue_id, queue_offset, key.pop_time_ms
+    ):
         return
-    what, following = order.acknowledge(place, at, pop_time_ms=key.pop_time_ms, group_offset=old)
+    what, following = order.acknowledge(
+        place, queue_offset, pop_time_ms=key.pop_time_ms, group_offset=old
+    )
     if what is Ack.WRONG:
         text = (
-            f"offset is illegal, key:{topic}@{group}@{queue_id}, old:{old}, commit:{at}, "
-            f"next:-1, /{peer}"
+            f"offset is illegal, key:{topic}@{group}@{queue_id}, old:{old}, "
+            f"commit:{queue_offset}, next:-1, /{peer}"
         )
         raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, text)
     if what is Ack.STALE:
@@ -179,18 +190,18 @@ def _take_ordered(broker: Broker, key: PopKey, at: int, peer: str, now_ms: int) 
 @handles(LaterCode.CHANGE_MESSAGE_INVISIBLETIME)
 @reads_cold
 def change_invisible_time(broker: Broker, request: Request) -> None:
-    """Hide a popped message for another while; the answer has the parts of its new handle.
+    """Extend the invisible time of a popped message; the answer has the parts of its new handle.
 
     Raises:
         RequestRefused: topic, queue, message or revive queue do not exist.
-        BadHeader: the receipt handle is none.
+        BadHeader: the receipt handle is malformed.
     """
     check_role(broker.config)
     fields, now_ms = request.command.header(ChangeInvisibleTime), request.now_ms
-    topic, queue_id, at = fields.topic, fields.queue_id, fields.offset
+    topic, queue_id = fields.topic, fields.queue_id
     _check_queue(broker, request, topic, fields.consumer_group, queue_id)
     low, high = _bounds(broker, topic, queue_id)
-    if not low <= at < high:
+    if not low <= fields.offset < high:
         raise RequestRefused(ResponseCode.NO_MESSAGE, "not set any response code")
     handle = decode_receipt(fields.extra_info)
     check_times(handle.pop_time_ms, handle.invisible_ms)
@@ -206,12 +217,12 @@ def _change(
     _check_popped(broker, fields, handle, now_ms)
     # Two checkpoints of one message must differ, so that the old one alone is acknowledged.
     pop_time_ms = max(now_ms, handle.pop_time_ms + 1)
-    place, at = (fields.topic, fields.consumer_group, fields.queue_id), fields.offset
-    new = PopCheckpoint(PopKey(*place, at, pop_time_ms), fields.invisible_time, (0,))
+    place, queue_offset = (fields.topic, fields.consumer_group, fields.queue_id), fields.offset
+    new = PopCheckpoint(PopKey(*place, queue_offset, pop_time_ms), fields.invisible_time, (0,))
     broker.pops.revive.put_checkpoint(new, handle.revive_queue_id, now_ms=now_ms)
     old = PopKey(*place, handle.start_offset, handle.pop_time_ms)
     broker.pops.revive.acknowledge(
-        Acknowledged(old, (at,)),
+        Acknowledged(old, (queue_offset,)),
         handle.revive_queue_id,
         deliver_ms=handle.expires_at_ms,
         now_ms=now_ms,
@@ -226,15 +237,15 @@ def _change(
 def _check_popped(
     broker: Broker, fields: ChangeInvisibleTime, handle: ReceiptHandle, now_ms: int
 ) -> None:
-    """Refuse a handle of a deleted topic for a message of the topic that has its name now."""
-    place, at = (fields.topic, fields.consumer_group, fields.queue_id), fields.offset
+    """Refuse a handle from a deleted topic for a message of the new topic of the same name."""
+    place, queue_offset = (fields.topic, fields.consumer_group, fields.queue_id), fields.offset
     # The times alone prove nothing, since the clock may have been set back in between.
-    if _is_newer(broker, fields.topic, fields.queue_id, at, handle.pop_time_ms):
+    if _is_newer(broker, fields.topic, fields.queue_id, queue_offset, handle.pop_time_ms):
         key = PopKey(*place, handle.start_offset, handle.pop_time_ms)
         if not broker.pops.revive.is_open(key, handle.revive_queue_id, now_ms=now_ms):
             text = (
-                f"message {at} of queue {fields.queue_id} of {fields.topic} was stored after this "
-                "receipt handle was given out; the topic was deleted and created again"
+                f"message {queue_offset} of queue {fields.queue_id} of {fields.topic} was stored "
+                "after this receipt handle was issued; the topic was deleted and created again"
             )
             raise RequestRefused(ResponseCode.NO_MESSAGE, text)
 
@@ -264,7 +275,7 @@ def _change_ordered(
 
 
 def _answer_when_safe(broker: Broker, request: Request, header: Header | None = None) -> None:
-    """Answer when what was put is as safe as a message that was sent."""
+    """Answer when the stored records are as safe as a message that was sent."""
     command = request.command
     if not command.is_oneway:
         frame = encode_frame(command.response(header=header))

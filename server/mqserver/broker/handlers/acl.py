@@ -125,7 +125,7 @@ def get_acl_config(broker: Broker, request: Request) -> Command:
 
 @contextmanager
 def _access(broker: Broker, failed: ResponseCode) -> Iterator[AccessControl]:
-    """Give the accounts of a broker; why they cannot be used is answered with ``failed``."""
+    """Yield the accounts of a broker; if they cannot be used, the answer is ``failed`` and why."""
     if not isinstance(broker.access, AccessControl):
         # Java answers with a NullPointerException or not at all.
         raise RequestRefused(failed, "this broker has no accounts: aclEnable is false")

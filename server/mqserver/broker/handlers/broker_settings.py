@@ -176,8 +176,8 @@ def _delay_numbers(broker: Broker) -> dict[str, str]:
         for level, queue_offset in progress.offsets.items()
     }
     if progress.log_offset is not None:
-        # This key is an extension. From it a slave knows, when it is promoted, which deliveries
-        # in its log the delay offsets do not count.
+        # This key is an extension. A slave that is promoted learns from it which deliveries in
+        # its log the delay offsets do not count yet.
         numbers[DELIVERED_KEY] = str(progress.log_offset)
     return numbers
 
@@ -191,7 +191,7 @@ def get_broker_config(broker: Broker, request: Request) -> Command:
 
 
 BODY_SIZE_MAX = 16_384
-"""Most bytes of the body of a request that changes settings."""
+"""Largest body of a request that changes settings, in bytes."""
 
 
 @handles(RequestCode.UPDATE_BROKER_CONFIG)
@@ -213,7 +213,7 @@ def update_broker_config(broker: Broker, request: Request) -> Command | None:
     broker.apply_settings(now_ms=request.now_ms)
     if any(entry.key == "brokerPermission" for entry in entries):
         broker.topics.touch(request.now_ms)
-    idle_note = f"kept, and without a meaning here: {', '.join(idle)}" if idle else None
+    idle_note = f"kept, but not used by this broker: {', '.join(idle)}" if idle else None
     answer_when_saved(broker.files, request, name=FILE_NAME, remark=idle_note)
     return None
 

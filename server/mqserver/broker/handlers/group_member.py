@@ -23,12 +23,12 @@ def master_changed(broker: Broker, request: Request) -> Command:
 
 @handles(LaterCode.EXCHANGE_BROKER_HA_INFO)
 def exchange_ha_info(broker: Broker, request: Request) -> Command:
-    """Return where slaves connect. (Java also lets any peer set that address; ours does not.)"""
+    """Return the address for slaves. (Java also lets any peer set it; this broker does not.)"""
     question = request.command.header(ExchangeHaInfo)
     return request.command.response(header=broker.ha.exchange_ha_info(question))
 
 
 @handles(LaterCode.GET_BROKER_EPOCH_CACHE)
 def get_epoch_cache(broker: Broker, request: Request) -> Command:
-    """Return under which masters the log was written."""
+    """Return the epochs of the log, that is, under which masters it was written."""
     return request.command.response(body=broker.ha.epoch_cache().encode())

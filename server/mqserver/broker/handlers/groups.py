@@ -44,7 +44,7 @@ def create_group(broker: Broker, request: Request) -> Steps[None]:
 
 
 def _with_plain_attributes(group: SubscriptionGroup) -> SubscriptionGroup:
-    """Return a group whose attributes, which a request of 5.x names with a sign, have none."""
+    """Return a group with the +/- signs of a 5.x request removed from its attribute names."""
     attributes = group.extra.get("attributes")
     if not isinstance(attributes, Mapping):
         return group
@@ -70,7 +70,7 @@ def get_all_groups(broker: Broker, request: Request) -> Steps[Command]:
 
 @handles(LaterCode.GET_SUBSCRIPTIONGROUP_CONFIG)
 def get_group(broker: Broker, request: Request) -> Command:
-    """Return the settings of one group, which is created where that is allowed."""
+    """Return the settings of one group, creating it if that is allowed."""
     name = request.command.header(GetSubscriptionGroupConfig).group
     group = broker.groups.find(name, now_ms=request.now_ms)
     if group is None:

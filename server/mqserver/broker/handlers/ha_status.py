@@ -2,7 +2,7 @@
 
 Source: broker/processor/AdminBrokerProcessor.java#getBrokerHaStatus, #resetMasterFlushOffset,
 store/ha/DefaultHAService.java and store/ha/autoswitch/AutoSwitchHAService.java#getRuntimeInfo
-(5.4.0). What is transferred in a second is not counted here, and stays 0.
+(5.4.0). The transfer rate is not measured here and is always 0.
 """
 
 from mqserver.broker.ha.links import SlaveLink
@@ -41,7 +41,7 @@ def reset_master_flush_offset(broker: Broker, request: Request) -> Command:
 
 def _replication(broker: Broker) -> Replication:
     if not isinstance(broker.ha, Replication):
-        raise RequestRefused(ResponseCode.SYSTEM_ERROR, "the broker does not run yet")
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, "the broker is still starting")
     return broker.ha
 
 
@@ -83,7 +83,7 @@ def _as_slave(broker: Broker, replication: Replication) -> HARuntimeInfo:
     if receiver is not None:
         client.master_addr = receiver.master or None
         client.last_read_timestamp = receiver.heard_ms
-        # Whatever is received is acknowledged when it is on the disk.
+        # Received bytes are acknowledged once they are on disk.
         client.last_write_timestamp = receiver.heard_ms
         client.activated = receiver.reported_state is SlaveState.RECEIVING
     return HARuntimeInfo(ha_client_runtime_info=client)

@@ -48,7 +48,10 @@ def lock_queues(broker: Broker, request: Request) -> Steps[Command]:
 def _limited(request: Request) -> bytes:
     body = request.command.body
     if len(body) > BODY_SIZE_MAX:
-        text = f"queues of {len(body)} bytes, the limit is {BODY_SIZE_MAX}; name them in parts"
+        text = (
+            f"the list of queues has {len(body)} bytes, the limit is {BODY_SIZE_MAX}; "
+            "split it into several requests"
+        )
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, text)
     return body
 

@@ -71,7 +71,7 @@ def update_consumer_offset(broker: Broker, request: Request) -> Command:
     except ValueError as error:
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, str(error)) from error
     if fields.commit_offset < before:
-        # The queue gives these messages again, so their open pops need not.
+        # The queue delivers these messages again, so their open pops need not do so.
         place = topic, group, queue_id
         broker.pops.revive.end_from(place, fields.commit_offset, now_ms=request.now_ms)
     return request.command.response(header=UpdateConsumerOffsetResponse())

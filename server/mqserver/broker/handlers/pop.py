@@ -32,7 +32,8 @@ from remoting.headers import (
 )
 
 LATE_MS = 500
-"""A pop that is older than its poll time and this is not worth an answer with messages."""
+"""A pop that is this much older than its poll time is refused, because its client no longer waits
+for messages."""
 EXPRESSION_SIZE_MAX = 65_536
 
 
@@ -40,7 +41,7 @@ EXPRESSION_SIZE_MAX = 65_536
 def pop(broker: Broker, request: Request) -> None:
     """Answer a pop now, or hold it until a message arrives or its time is over."""
     if request.command.is_oneway:
-        # Nobody would get the messages.
+        # The messages would be hidden without reaching the client.
         return
     header = request.command.header(PopMessage)
     host = broker.config.broker_ip1
@@ -60,7 +61,7 @@ def pop(broker: Broker, request: Request) -> None:
 def _check(
     broker: Broker, request: Request, topic: str, group: str, queue_id: int, wording: Wording
 ) -> None:
-    """Refuse what may not be consumed, with Java's checks in Java's order."""
+    """Refuse a pop or peek that is not allowed, with Java's checks in Java's order."""
     reading = Reading(
         broker.context, wording, request.conn, topic, group, max(queue_id, 0), request.now_ms
     )
@@ -94,7 +95,7 @@ def _filter(header: PopMessage, strict: bool) -> MessageFilter:
 @handles(LaterCode.PEEK_MESSAGE)
 @reads_cold
 def peek(broker: Broker, request: Request) -> Command:
-    """Return what a pop would give, without hiding it."""
+    """Return the messages that a pop would return, without hiding them."""
     header = request.command.header(PeekMessage)
     _check(broker, request, header.topic, header.consumer_group, header.queue_id, PEEK)
     chunks, rest = broker.pops.planner.peek(header)

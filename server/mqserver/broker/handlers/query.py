@@ -29,10 +29,10 @@ from storefmt.formats.properties import index_keys
 UNIQUE_KEY_QUERY = "_UNIQUE_KEY_QUERY"
 QUEUE_ENTRY_COUNT_MAX = 1_024
 ANSWER_SIZE_MAX = 8 << 20
-"""Bytes of several records. Making an answer of 16 MiB, the most that clients of 4.9 take, would
-hold the event loop for some 20 ms."""
+"""Largest answer of several records. Building one of 16 MiB, the most that clients of 4.9 accept,
+would block the event loop for some 20 ms."""
 SMALL_SIZE = 65_536
-"""Bytes of a record after which others need not go first."""
+"""After a record of more bytes than this, other requests get a turn."""
 
 
 @handles(RequestCode.VIEW_MESSAGE_BY_ID)
@@ -131,7 +131,7 @@ def query_consume_queue(broker: Broker, request: Request) -> Command:
     fields = request.command.header(QueryConsumeQueue)
     topic, queue_id, group = fields.topic, fields.queue_id, fields.consumer_group
     if topic is None:
-        remark = "the field topic is missing; say which topic's queue is meant"
+        remark = "the field topic is missing; set it to the topic of the queue"
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, remark)
     if not broker.store.has(topic, queue_id):
         remark = f"{queue_id}@{topic} is not exist!"

@@ -1,7 +1,8 @@
 """The recall of a timer message (370), and how far the timer is (60, 61), as in RocketMQ 5.
 
-Rule: a recall is itself a message of the timer, in the slot of the one that it takes back. So it is
-answered as soon as it is safe, without a look at whether that message exists or still waits.
+Rule: a recall is itself a timer message, in the slot of the message that it cancels. It is
+therefore answered as soon as it is safe, without checking whether that message exists or has been
+delivered.
 
 Source: broker/processor/RecallMessageProcessor.java,
 broker/processor/AdminBrokerProcessor.java#getTimerCheckPoint, #getTimerMetrics (5.4.0).
@@ -24,7 +25,7 @@ _NO_SERVICE = "recall failed, broker service not available"
 
 @handles(LaterCode.RECALL_MESSAGE)
 def recall_message(broker: Broker, request: Request) -> Command | None:
-    """Take back a message that waits in the timer wheel."""
+    """Cancel a message that waits in the timer wheel."""
     try:
         handle = _checked(broker, request)
         group = request.command.header(RecallMessage).producer_group
@@ -57,10 +58,10 @@ def recall_message(broker: Broker, request: Request) -> Command | None:
 
 
 def _checked(broker: Broker, request: Request) -> RecallHandle:
-    """Return the handle of a recall, in the order of Java's checks.
+    """Return the handle of a recall after Java's checks, in Java's order.
 
     Raises:
-        RequestRefused: the broker takes no recall, or the handle is not for this topic and broker.
+        RequestRefused: the broker refuses recalls, or the handle is not for this topic and broker.
     """
     config, fields = broker.config, request.command.header(RecallMessage)
     if not config.recall_message_enable:

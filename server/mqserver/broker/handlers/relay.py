@@ -1,8 +1,8 @@
 """Relay requests to a live consumer: its running info (307), consume one message (309).
 
-Rule: the fields of the request go to the client unchanged, without the signature; 309 also gets
-the record as its body and this broker's name. The client's answer is returned unchanged. Without
-an answer in 10 s the broker answers 207.
+Rule: the fields of the request go to the client unchanged, except for the signature, which is
+removed because the client could reuse it; 309 also gets the record as its body and this broker's
+name. The client's answer is returned unchanged. Without an answer in 10 s the broker answers 207.
 
 Source: broker/processor/AdminBrokerProcessor.java#callConsumer, #consumeMessageDirectly.
 """

@@ -1,4 +1,4 @@
-"""Promote a slave, demote a master, tell the epoch: the extension requests 10003 to 10005.
+"""Promote a slave, demote a master, return the epoch: the extension requests 10003 to 10005.
 
 Source: none; in RocketMQ 4.9 roles change by configuration and restart.
 """
@@ -40,7 +40,7 @@ def promote_slave(broker: Broker, request: Request) -> None:
         except OSError as error:
             LOG.exception("promotion")
             code = ResponseCode.SYSTEM_ERROR
-            remark = f"promoted in part: {error}; see the broker's log"
+            remark = f"partly promoted: {error}; see the broker's log"
         request.reply(request.command.response(code, remark=remark))
 
     task = asyncio.get_running_loop().create_task(promote(), name="promotion")
@@ -63,7 +63,7 @@ def demote_master(broker: Broker, request: Request) -> Command:
 
 @handles(ExtensionCode.GET_EPOCH)
 def get_epoch(broker: Broker, request: Request) -> Command:
-    """Tell epoch and role, with a proof that this broker belongs to the cluster of the asker."""
+    """Return epoch and role, with a proof that this broker belongs to the asker's cluster."""
     fields = request.command.header(GetEpoch)
     if len(fields.challenge) not in CHALLENGE_SIZES:
         raise RequestRefused(

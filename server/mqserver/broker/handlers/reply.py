@@ -2,7 +2,7 @@
 
     replying consumer ── 325, REPLY_TO_CLIENT=<client id> ──> broker
     broker ── 326, the same body ──> the producer with that client id, which answers
-    broker ── stores the reply too (storeReplyMessageEnable) ──> answers 325
+    broker ── also stores the reply (storeReplyMessageEnable) ──> answers 325
 
 Rule: the code of the answer says whether the requester received the reply. Only the message id
 says whether the reply was stored: it is ``0`` if it was not. A reply that could not be delivered
@@ -80,7 +80,7 @@ def send_reply(broker: Broker, request: Request) -> Command | None:
         taken = answer is not None and answer.code == ResponseCode.SUCCESS
         if not taken:
             why = "no answer" if answer is None else f"code {answer.code}, {answer.remark}"
-            LOG.warning("a reply was not taken by <%s>: %s", requester, why)
+            LOG.warning("<%s> did not accept a reply: %s", requester, why)
         _end(broker, reply, None if taken else f"push reply message to {requester}fail.")
 
     broker.calls.call(

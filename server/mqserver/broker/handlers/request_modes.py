@@ -53,7 +53,7 @@ def _assignments(
 
     Returns:
         None if the member is to keep its queues: the topic or the group does not exist, or the
-        strategy is not known here.
+        strategy is unknown.
     """
     topic = broker.topics.get(query.topic)
     if topic is None or query.message_model is None:
@@ -71,7 +71,7 @@ def _assignments(
     if query.message_model is MessageModel.CLUSTERING:
         group = broker.consumers.group(query.consumer_group)
         if group is None:
-            LOG.warning("group %s has no members, so none gets queues", query.consumer_group)
+            LOG.warning("group %s has no members to assign queues to", query.consumer_group)
             return None
         assigned = _share(query, mode, queues, sorted(group.client_ids()))
     if assigned is None:
@@ -88,7 +88,7 @@ def _share(
 ) -> list[MessageQueue] | None:
     name, own = query.strategy_name, query.client_id
     if name not in (AVERAGELY, BY_CIRCLE):
-        LOG.warning("group %s asks for strategy %s", query.consumer_group, name)
+        LOG.warning("group %s asks for the unknown strategy %s", query.consumer_group, name)
         return None
     if mode.mode is not MessageRequestMode.POP:
         return _part(name, own, queues, members)

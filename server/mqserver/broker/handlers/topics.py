@@ -1,5 +1,5 @@
 """Topics: create (17), delete (215), list (21, 305), one (351), statistics (202), groups (300), and
-removal of queues whose topic does not exist any more (316).
+removal of queues whose topic no longer exists (316).
 
 Source: broker/processor/AdminBrokerProcessor.java.
 """
@@ -186,10 +186,10 @@ def query_groups_of_topic(broker: Broker, request: Request) -> Command:
 @handles(RequestCode.CLEAN_UNUSED_TOPIC)
 @in_slices
 def clean_unused_topics(broker: Broker, request: Request) -> Steps[Command | None]:
-    """Remove the queues of topics that do not exist any more; answered when that is done.
+    """Remove the queues of topics that no longer exist; answered when that is done.
 
-    A slave removes none: its log may have messages of a topic of which its master tells it later,
-    and it removes the queues of deleted topics when it copies the master's topics.
+    A slave does not remove any. Its log may have messages of a new topic that it has not copied
+    from its master yet, and it removes the queues of deleted topics when it copies the topics.
     """
     if broker.config.is_slave:
         return request.command.response(remark="a slave keeps the queues that its master has")

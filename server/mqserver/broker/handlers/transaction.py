@@ -8,9 +8,9 @@
 
 Rule: the real message of a commit and its op message are put in this order in one turn of the
 loop, so the log never has the op message without the real one; ``last_commit`` completes a commit
-that a crash cut in two. If the half message is not in the
-page cache, a thread reads it and the request is handled again afterwards. As in Java, a second
-decision of a producer counts again: a second commit delivers the message once more.
+that a crash interrupted in between. If the half message is not in the page cache, a thread reads
+it and the request is handled again afterwards. As in Java, a second decision of a producer counts
+again: a second commit delivers the message once more.
 
 Source: broker/processor/EndTransactionProcessor.java,
 broker/processor/AdminBrokerProcessor.java#resumeCheckHalfMessage (4.9.7).
@@ -56,7 +56,7 @@ from storefmt.names import HALF_TOPIC, OP_HALF_TOPIC, UNDELIVERED_TOPIC
 LOG = logging.getLogger(__name__)
 
 SCAN_COUNT_MAX: Final = 10_000
-"""About how many records of each of the two topics are read at most for one answer."""
+"""Approximate limit of the records that are read from each of the two topics for one answer."""
 OPEN_COUNT_MAX: Final = 1_000
 READ_COUNT: Final = 128
 READ_SIZE: Final = 256 * 1024
@@ -130,8 +130,8 @@ def resume_check_half_message(broker: Broker, request: Request) -> None:
 def get_open_transactions(broker: Broker, request: Request) -> Steps[Command]:
     """Return the half messages without a decision, as a JSON object.
 
-    A limited number of records is read that the checks have not passed yet. If there are more, the
-    answer says that it is not complete.
+    Only a limited number of the records that the checks have not reached is read. If there are
+    more, the answer says that it is incomplete.
 
     Raises:
         RequestRefused: a record of the half or op topic cannot be read.
@@ -164,7 +164,7 @@ def _unchecked(broker: Broker, topic: str) -> tuple[int, int]:
 def _records(
     broker: Broker, topic: str, queue_offset: int, end: int
 ) -> Steps[tuple[list[Record], bool]]:
-    """Return the records up to a queue offset, and whether they are not too many for one answer."""
+    """Return the records up to a queue offset, and whether one answer can hold them all."""
     reader = broker.store.reader
     records: list[Record] = []
     while queue_offset < end and len(records) < SCAN_COUNT_MAX:

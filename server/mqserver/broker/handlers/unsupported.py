@@ -12,7 +12,7 @@ from remoting.codes import RequestCode
 
 _NAMESRV: Final = "answered by name servers"
 _CLIENT: Final = "answered by clients"
-_NOBODY: Final = "a number that nothing of 4.9.7 handles"
+_UNUSED: Final = "a code that nothing in 4.9.7 handles"
 
 NOT_FOR_BROKERS: Final = {
     RequestCode.PUT_KV_CONFIG: _NAMESRV,
@@ -40,15 +40,15 @@ NOT_FOR_BROKERS: Final = {
     RequestCode.RESET_CONSUMER_CLIENT_OFFSET: _CLIENT,
     RequestCode.GET_CONSUMER_STATUS_FROM_CLIENT: _CLIENT,
     RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT: _CLIENT,
-    RequestCode.QUERY_BROKER_OFFSET: _NOBODY,
-    RequestCode.GET_TOPIC_CONFIG_LIST: _NOBODY,
-    RequestCode.GET_TOPIC_NAME_LIST: _NOBODY,
-    RequestCode.TRIGGER_DELETE_FILES: _NOBODY,
-    RequestCode.SUSPEND_CONSUMER: _NOBODY,
-    RequestCode.RESUME_CONSUMER: _NOBODY,
-    RequestCode.RESET_CONSUMER_OFFSET_IN_CONSUMER: _NOBODY,
-    RequestCode.RESET_CONSUMER_OFFSET_IN_BROKER: _NOBODY,
-    RequestCode.ADJUST_CONSUMER_THREAD_POOL: _NOBODY,
-    RequestCode.WHO_CONSUME_THE_MESSAGE: _NOBODY,
+    RequestCode.QUERY_BROKER_OFFSET: _UNUSED,
+    RequestCode.GET_TOPIC_CONFIG_LIST: _UNUSED,
+    RequestCode.GET_TOPIC_NAME_LIST: _UNUSED,
+    RequestCode.TRIGGER_DELETE_FILES: _UNUSED,
+    RequestCode.SUSPEND_CONSUMER: _UNUSED,
+    RequestCode.RESUME_CONSUMER: _UNUSED,
+    RequestCode.RESET_CONSUMER_OFFSET_IN_CONSUMER: _UNUSED,
+    RequestCode.RESET_CONSUMER_OFFSET_IN_BROKER: _UNUSED,
+    RequestCode.ADJUST_CONSUMER_THREAD_POOL: _UNUSED,
+    RequestCode.WHO_CONSUME_THE_MESSAGE: _UNUSED,
 }
 """Codes that this broker answers like an unknown code, as a Java broker does."""

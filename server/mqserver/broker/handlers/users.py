@@ -1,9 +1,9 @@
 """Read and change the users of ACL 2.0 and their rules: request codes 3001 to 3010.
 
-Rule: whether the sender may do this is checked before these handlers run; in addition, only a
-Super user makes, changes or deletes another one. A change is answered when authUsers.json is
-saved. A password is answered to a Super user alone: 5.4.0 answers it to everybody who may read
-users.
+Rule: the sender's permission is checked before these handlers run; in addition, only a Super user
+may create, change or delete a Super user. A change is answered when authUsers.json is saved. Only
+a Super user gets passwords, since whoever knows one can act as its user; 5.4.0 returns them to
+everyone who may read users.
 
 Source: broker/processor/AdminBrokerProcessor.java#createUser, #updateUser, #deleteUser, #getUser,
 #listUser, #createAcl, #updateAcl, #deleteAcl, #getAcl, #listAcl (5.4.0).
@@ -56,7 +56,8 @@ def create_user(broker: Broker, request: Request) -> Steps[None]:
     """Create the user in the body.
 
     Raises:
-        RequestRefused: the user is not complete, exists, or is a Super user of a Normal one.
+        RequestRefused: the user is incomplete or exists already, or a Normal user creates a Super
+            user.
     """
     name = _required(request.command.header(CreateUser).username)
     info = replace((yield from _body(UserInfo, request)), username=name)
@@ -88,7 +89,7 @@ def update_user(broker: Broker, request: Request) -> Steps[None]:
 
 @handles(LaterCode.AUTH_DELETE_USER)
 def delete_user(broker: Broker, request: Request) -> None:
-    """Delete a user and its rules; one that is not there is not an error.
+    """Delete a user and its rules; a missing user is not an error.
 
     Raises:
         RequestRefused: a Normal user deletes a Super user.
@@ -104,7 +105,7 @@ def delete_user(broker: Broker, request: Request) -> None:
 
 @handles(LaterCode.AUTH_GET_USER)
 def get_user(broker: Broker, request: Request) -> Command:
-    """Return one user; an empty body for an unknown one."""
+    """Return one user, or an empty body if there is no such user."""
     name = _required(request.command.header(GetUser).username)
     with _users(broker, request) as access:
         user = access.users.users.get(name)
@@ -130,7 +131,7 @@ def create_acl(broker: Broker, request: Request) -> Steps[None]:
     """Add rules to those of a subject; those for the same resource are replaced.
 
     Raises:
-        RequestRefused: there is no such user, or a rule is not complete.
+        RequestRefused: there is no such user, or a rule is incomplete.
     """
     yield from _put_acl(broker, request, request.command.header(CreateAcl).subject)
 
@@ -141,7 +142,7 @@ def update_acl(broker: Broker, request: Request) -> Steps[None]:
     """Do the same as ``create_acl``, as in 5.4.0.
 
     Raises:
-        RequestRefused: there is no such user, or a rule is not complete.
+        RequestRefused: there is no such user, or a rule is incomplete.
     """
     yield from _put_acl(broker, request, request.command.header(UpdateAcl).subject)
 
@@ -172,7 +173,7 @@ def delete_acl(broker: Broker, request: Request) -> None:
 @handles(LaterCode.AUTH_GET_ACL)
 @in_slices
 def get_acl(broker: Broker, request: Request) -> Steps[Command]:
-    """Return the rules of a subject; an empty body where it has none.
+    """Return the rules of a subject, or an empty body if it has no rules.
 
     Raises:
         RequestRefused: there is no such user.
@@ -196,7 +197,7 @@ def list_acls(broker: Broker, request: Request) -> Steps[Command]:
 
 @contextmanager
 def _users(broker: Broker, request: Request) -> Iterator[UserAccess]:
-    """Give the users of a broker; a refusal of theirs is answered."""
+    """Yield the users of a broker, and turn a UserRefused into the answer."""
     access = broker.access
     if not isinstance(access, UserAccess):
         code = request.command.code
@@ -212,7 +213,7 @@ def _users(broker: Broker, request: Request) -> Iterator[UserAccess]:
 
 @contextmanager
 def _changed_users(broker: Broker, request: Request) -> Iterator[UserAccess]:
-    """Give the users of a broker for a change, which is answered when it is saved."""
+    """Yield the users of a broker for a change, and answer when it is saved."""
     with _users(broker, request) as access:
         yield access
     access.changed()
@@ -235,7 +236,7 @@ def _is_super(info: UserInfo) -> bool:
 
 
 def _is_by_normal_user(access: UserAccess, request: Request) -> bool:
-    """Return whether a request is not sent by a Super user; in 5.4.0 nobody's counts as one's."""
+    """Return whether the sender is not a Super user; in 5.4.0 an unsigned sender counts as one."""
     return not access.users.is_super(request.command.ext.get(ACCESS_KEY))
 
 

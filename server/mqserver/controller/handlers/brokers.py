@@ -45,13 +45,13 @@ from remoting.headers.controller import (
 LOG = logging.getLogger(__name__)
 
 NAME_SIZE_MAX: Final = 255
-"""Longest name of a cluster or a broker, as of a topic."""
+"""Longest name of a cluster or a broker; topics have the same limit."""
 ADDRESS_SIZE_MAX: Final = 255
 
 
 @handles(LaterCode.BROKER_HEARTBEAT)
 def accept_heartbeat(state: ControllerState, request: Request) -> Command:
-    """Note that a broker is alive, and how far its log reaches."""
+    """Record that a broker is alive, and how far its log reaches."""
     header = request.command.header(BrokerHeartbeat)
     if header.broker_id is None:
         raise RequestRefused(
@@ -95,7 +95,7 @@ def get_next_broker_id(state: ControllerState, request: Request) -> None:
 
 @handles(LaterCode.CONTROLLER_APPLY_BROKER_ID)
 def apply_broker_id(state: ControllerState, request: Request) -> None:
-    """Give a broker the id that it asks for."""
+    """Assign the id that a broker asks for."""
     header = request.command.header(ApplyBrokerId)
     _check_names(header.cluster_name, header.broker_name, header.register_check_code)
 
@@ -122,7 +122,7 @@ def apply_broker_id(state: ControllerState, request: Request) -> None:
 
 @handles(LaterCode.CONTROLLER_REGISTER_BROKER)
 def register_broker(state: ControllerState, request: Request) -> None:
-    """Note the address of a broker that has started, and answer with the live master."""
+    """Record the address of a broker that has started, and answer with the living master."""
     header = request.command.header(RegisterBrokerToController)
     _check_names(header.cluster_name, header.broker_name, header.broker_address)
     state.groups.live.forget(BrokerKey(header.cluster_name, header.broker_name, header.broker_id))
@@ -158,7 +158,7 @@ def register_broker(state: ControllerState, request: Request) -> None:
 
 @handles(LaterCode.CONTROLLER_ELECT_MASTER)
 def elect_master(state: ControllerState, request: Request) -> None:
-    """Elect a master, or make the broker master that an operator names."""
+    """Elect a master, or make the broker that an operator names the master."""
     header = request.command.header(ElectMaster)
     is_designated = header.designate_elect
     broker_id = None if header.broker_id == -1 else header.broker_id
@@ -269,5 +269,5 @@ def _check_names(cluster_name: str, broker_name: str, address: str) -> None:
         if not 0 < len(text.encode()) <= size_max:
             raise RequestRefused(
                 LaterResponseCode.CONTROLLER_INVALID_REQUEST,
-                f"{kind} has {len(text.encode())} bytes; it needs 1 to {size_max}",
+                f"{kind} has {len(text.encode())} bytes, expected 1 to {size_max}",
             )

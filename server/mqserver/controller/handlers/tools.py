@@ -19,7 +19,7 @@ from remoting.command import Command
 from remoting.headers.controller import CleanBrokerData, GetMetaDataResponse
 
 GROUPS_MAX: Final = 10_000
-"""Most groups that one request may ask for."""
+"""How many groups one request may ask for."""
 
 
 @handles(LaterCode.CONTROLLER_GET_METADATA_INFO)

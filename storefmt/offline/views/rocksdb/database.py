@@ -7,10 +7,10 @@
 Rule: nothing in the store is locked, created or changed. RocksDB itself never takes its lock for a
 database that is opened read-only, but it writes a log beside the files, and the binding writes its
 own settings there. So it gets a directory of its own. Once the database is open, it holds every
-file open, and the directory goes away.
+file open, and the directory is deleted.
 
-A running broker deletes files while they are linked; then opening is tried again. What it has not
-written to files yet is not seen: entries of queues are in memory for a while, and the log has them.
+A running broker may delete files while they are linked; then opening is tried again. Entries that
+it has not written to files yet are not seen: they are in memory for a while, and the log has them.
 """
 
 import os
@@ -42,14 +42,14 @@ class RocksdbNotInstalled(RocksdbUnreadable):
     """A part of the store is in RocksDB, and the package that reads RocksDB is not installed.
 
     Args:
-        what: the part, as ``the consume queues``.
+        what: the part, such as ``the consume queues``.
         where: its directories, relative to the store.
     """
 
     def __init__(self, what: str, where: str) -> None:
         super().__init__(
             f"{what} of this store are in RocksDB ({where}), and the package that reads RocksDB is "
-            "not installed; `pip install 'mqadmin[rocksdb]'` brings it"
+            "not installed; install it with `pip install 'mqadmin[rocksdb]'`"
         )
 
 
@@ -71,8 +71,8 @@ class Database:
             raise RocksdbNotInstalled(what, directory.name)
         if isinstance(directory, RemotePath):
             raise RocksdbUnreadable(
-                f"{directory}: RocksDB is only read on this machine; copy the directory here, and "
-                "read the copy"
+                f"{directory}: RocksDB can only be read on this machine; copy the directory here, "
+                "and read the copy"
             )
         self.directory = directory
         self._families: dict[str, Any] = {}
@@ -89,8 +89,8 @@ class Database:
             except Exception as error:
                 if not tries_left:
                     raise StoreError(
-                        f"{directory}: RocksDB does not open it ({_first_line(error)}); try again "
-                        "if a broker runs on it, or else read a slave or a backup"
+                        f"{directory}: RocksDB cannot open it ({_first_line(error)}); try again "
+                        "if a broker is running on it, or else read a slave or a backup"
                     ) from error
 
     def _open(self) -> Any:
@@ -124,7 +124,7 @@ class Database:
             yield key, value
 
     def last(self, prefix: bytes, *, family: str = DEFAULT_FAMILY) -> tuple[bytes, bytes] | None:
-        """Return the last entry whose key begins with ``prefix``; None where there is none."""
+        """Return the last entry whose key begins with ``prefix``, or None."""
         column = self._column(family)
         if column is None:
             return None
@@ -133,7 +133,7 @@ class Database:
         return entry if entry is not None and entry[0].startswith(prefix) else None
 
     def get(self, key: bytes, *, family: str = DEFAULT_FAMILY) -> bytes | None:
-        """Return the value of a key; None where there is none."""
+        """Return the value of a key, or None."""
         column = self._column(family)
         value: bytes | None = None if column is None else column.get(key)
         return value
@@ -173,7 +173,7 @@ def _link_files(source: Path, links: Path) -> None:
             for entry in entries
             if entry.name != _LOCK and entry.is_file(follow_symlinks=False)
         ]
-    # A manifest grows: the copy ends before what comes later, so it comes first.
+    # A manifest grows, so it is copied first: the copy then names no file that comes later.
     for name in sorted(files, key=lambda name: not name.startswith(_COPIED)):
         if name.startswith(_COPIED):
             shutil.copyfile(source / name, links / name)

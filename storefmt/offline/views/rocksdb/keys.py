@@ -9,8 +9,8 @@
     timers           timer    | due_ms i64 | unique key |  -> | size i32 | log_offset i64 |
     half messages    trans    | log_offset i64 | @ | topic | @ | unique key | -> | checks | size |
 
-Rule: this module knows the bytes and nothing about databases. A key that does not have its form
-gives None: the key is another feature's, and says nothing about the queues.
+Rule: this module knows the bytes and nothing about databases. A key of another form gives None,
+because it belongs to another feature and says nothing about the queues.
 
 Source: store/queue/RocksDBConsumeQueueTable.java, RocksDBConsumeQueueOffsetTable.java,
 broker/config/v2/ConfigHelper.java, ConsumerOffsetManagerV2.java,
@@ -52,7 +52,7 @@ class OffsetKeyParts(NamedTuple):
 
 
 def queue_prefix(topic: str, queue_id: int) -> bytes:
-    """Return what the keys of all entries of a queue begin with."""
+    """Return the bytes with which the keys of all entries of a queue begin."""
     name = topic.encode()
     return b"%b\x01%b\x01%b\x01" % (
         _TOPIC_SIZE.pack(len(name)),

@@ -4,9 +4,9 @@
     …/consumequeue/orders/0/00000000000000000060  |e3|e4|e5|e6|   20 bytes an entry, from entry 3 on
 
 Rule: a queue exists if RocksDB has its last entry (family ``offset``, ``max``); the broker also
-writes the first one of every queue that somebody asked about. Entries before the log go when
+writes the first one of every queue that was queried. Entries before the log go when
 RocksDB compacts, so a queue may begin late, and one whose messages are all gone has only an end. An
-entry that is missing between others reads as zeros, as one that was never written into a file.
+entry that is missing between others reads as zeros, like one that was never written into a file.
 
 Source: store/queue/RocksDBConsumeQueueStore.java#getMaxOffsetInQueue,
 RocksDBConsumeQueueOffsetTable.java (5.4.0).
@@ -188,7 +188,7 @@ def attach_queues(tree: Tree) -> StoreError | None:
     """Add the queues in RocksDB to a listing; a store whose queues are in both keeps one form.
 
     A broker with ``rocksdbCQDoubleWriteEnable`` writes files and RocksDB. Files are read then,
-    unless the queues in RocksDB go further: then the broker was told to write RocksDB alone.
+    unless the queues in RocksDB go further: then the broker was switched to RocksDB alone.
 
     Returns:
         Why nothing was added, although queues are in RocksDB; the rest of the store can be read.
@@ -259,7 +259,7 @@ _opened: OrderedDict[tuple[int, Path], QueueDatabase] = OrderedDict()
 
 
 def _forget(directory: Path) -> None:
-    """Let the next reader open a directory anew."""
+    """Make the next reader open a directory again."""
     _opened.pop((os.getpid(), directory), None)
 
 

@@ -37,7 +37,7 @@ class _Table(NamedTuple):
 
     Attributes:
         field: its name in the JSON file.
-        separate: the database of its own.
+        separate: its own database.
         family: its family in ``config/metadata``.
         number: its id in ``config/rdb``.
     """
@@ -67,10 +67,10 @@ class StoredTable(NamedTuple):
     """One table that RocksDB has.
 
     Attributes:
-        directory: where, as ``topics``, below ``config``.
-        text: as the JSON file would be.
-        counter: how often it changed, by its data version; 0 where none is kept.
-        problems: what could not be read of it, a sentence each.
+        directory: its directory below ``config``, such as ``topics``.
+        text: the text that the JSON file would have.
+        counter: how often it changed, by its data version; 0 if it has none.
+        problems: the items that could not be read, a sentence each.
     """
 
     directory: str
@@ -101,9 +101,9 @@ def read_tables(
         with closing(Database(config / name, what="settings")) as database:
             for file_name in held:
                 stored = _read(database, TABLES[file_name], name)
-                known = tables.get(file_name)
+                earlier = tables.get(file_name)
                 # A later form is read unless an older one has changed since it was copied.
-                if stored is not None and (known is None or stored.counter >= known.counter):
+                if stored is not None and (earlier is None or stored.counter >= earlier.counter):
                     tables[file_name] = stored
     return tables
 
@@ -154,7 +154,7 @@ def _objects(
             fields: dict[Key, Json] = dict(as_object(loads(value), name))
             yield name, fields
         except (ConfigDamaged, UnicodeDecodeError) as error:
-            problems.append(f"{key!r} is left out: {error}")
+            problems.append(f"skipped {key!r}: {error}")
 
 
 def _numbered(database: Database, table: _Table) -> StoredTable:
@@ -182,7 +182,7 @@ def _json_rows(
 ) -> Iterator[tuple[bytes, bytes]]:
     for key, value in entries:
         if value[:1] != bytes((_V2_JSON,)):
-            problems.append(f"{key!r} is left out: its value is not JSON")
+            problems.append(f"skipped {key!r}: its value is not JSON")
         else:
             yield key[prefix_size + 2 :], value[1:]
 
@@ -195,7 +195,7 @@ def _offsets(
     for key, value in entries:
         parsed = _offset_key(key[prefix_size:])
         if parsed is None or len(value) != 8:
-            problems.append(f"{key!r} is left out: it is not the offset of a queue")
+            problems.append(f"skipped {key!r}: it is not the offset of a queue")
             continue
         group, topic, queue_id = parsed
         queues = table.setdefault(f"{topic}@{group}", {})

@@ -55,7 +55,7 @@ def test_another_password_of_the_inner_user_is_named_without_it(
     first_users(settings(tmp_path))
 
     first, second = (record.getMessage() for record in caplog.records)
-    assert "the user root, which has another password" in first
+    assert "the user root, who has a different password" in first
     assert "there is no Super user" in second
     assert "rootPw" not in caplog.text
 

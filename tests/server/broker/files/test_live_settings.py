@@ -109,7 +109,7 @@ def test_a_changed_setting_wins_over_the_configuration_and_the_log_says_so(
 
     assert config.store.file_reserved_time_h == 24
     (line,) = [one for one in caplog.messages if FILE_NAME in one]
-    assert line.startswith("fileReservedTime is '24', as it was changed while the broker ran, and")
+    assert line.startswith("fileReservedTime is '24', a change made while the broker ran, instead")
 
 
 async def test_nothing_is_kept_before_something_is_changed(tmp_path: Path) -> None:
@@ -294,7 +294,7 @@ async def test_a_key_without_a_meaning_here_is_accepted_told_and_listed(desk: De
     assert (wrong.code, "expected an integer" in (wrong.remark or "")) == (1, True)
     assert (taken.code, taken.remark) == (
         0,
-        "kept, and without a meaning here: sendMessageThreadPoolNums, transferMsgByHeap",
+        "kept, but not used by this broker: sendMessageThreadPoolNums, transferMsgByHeap",
     )
     assert (after["sendMessageThreadPoolNums"], after["transferMsgByHeap"]) == ("9", "false")
 

@@ -188,10 +188,10 @@ async def test_topics_that_have_messages_and_are_in_no_file_are_named(
 
 
 LOSSES = {
-    "topics.json": "topics are unknown until they are made again",
-    "subscriptionGroup.json": "settings of consumer groups are the defaults",
-    "consumerOffset.json": "no group has a position",
-    "delayOffset.json": "delayed messages that are still kept are delivered again",
+    "topics.json": "topics are unknown until they are created again",
+    "subscriptionGroup.json": "all consumer groups have the default settings",
+    "consumerOffset.json": "no group has an offset",
+    "delayOffset.json": "delayed messages that are still in the store are delivered again",
 }
 
 
@@ -208,9 +208,9 @@ def test_file_that_is_gone_with_its_copy_is_told_with_what_it_costs(
     start_and_stop(tmp_path)
 
     (told,) = [line for line in caplog.messages if "used before" in line]
-    assert told.startswith(f"{path} and {name}.bak are not there")
+    assert told.startswith(f"{path} and {name}.bak are missing")
     assert LOSSES[name] in told
-    assert told.endswith("if there is a copy, stop this broker and put it back")
+    assert told.endswith("if you have a copy, stop this broker and restore it")
 
 
 async def test_files_of_messages_of_another_broker_are_missed(

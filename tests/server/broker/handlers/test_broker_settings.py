@@ -102,5 +102,5 @@ async def test_a_change_that_the_disk_does_not_keep_is_said_so(desk: Desk, tmp_p
 
     assert answer.code == 1
     assert (answer.remark or "").startswith(
-        f"changed in memory, and {FILE_NAME} could not be written: "
+        f"changed in memory, but {FILE_NAME} could not be written: "
     )

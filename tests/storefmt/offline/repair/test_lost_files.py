@@ -12,14 +12,14 @@ from tests.storefmt.offline.tiny import tiny_store
 
 OFFSETS, DELAYS, GROUPS = "consumerOffset.json", "delayOffset.json", "subscriptionGroup.json"
 EFFECTS = {
-    OFFSETS: "each group begins as a new one",
+    OFFSETS: "each group starts as a new one",
     DELAYS: "every delayed message that the log still has is delivered again",
     GROUPS: "settings of the groups",
 }
 AGAIN = {
-    OFFSETS: "read again what they have read since then",
+    OFFSETS: "read again what they have read since",
     DELAYS: "delivered since the .bak was written are delivered again",
-    GROUPS: "settings of groups that came since the .bak was written are forgotten",
+    GROUPS: "settings of groups added since the .bak was written are lost",
 }
 
 
