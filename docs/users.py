@@ -76,11 +76,12 @@ or part of an error. What differs from 5.4.0:
   some addresses has to have that one as well. White lists name their requests as in
   `apache.rocketmq.v2.SendMessageRequest` (`authorizationWhitelist` only).
 - `mqproxy` with `authenticationEnabled` (and `authorizationEnabled`) checks the same way, with the
-  users and rules of the brokers. It fetches all of them every 5 s (`userCacheRefreshSeconds`) from
+  users and rules of the brokers. It fetches all of them every 5 s (`userCacheRefreshSecond`) from
   one master, signed by the Super user of its `innerClientAuthenticationCredentials`; encrypt that
   connection, because the answer has the passwords. While no broker answers they are used for 60 s
-  (`userCacheExpiredSeconds`), and then every call is refused with `INTERNAL_SERVER_ERROR` and the
-  reason. 5.4.0's proxy fetches each user when it is named and keeps it for 20 s.
+  (`userCacheExpiredSecond`), and then every call is refused with `INTERNAL_SERVER_ERROR` and the
+  reason. 5.4.0's proxy fetches each user when it is named, again after 60 s, and uses it for 600 s
+  while no broker answers.
 - Topics and groups are compared as they are; there are no rules for namespaces.
 
 | code | name | needs, as in 5.4.0 | needs in addition |

@@ -103,7 +103,7 @@ async def test_users_and_rules_of_the_broker_are_checked(tmp_path: Path) -> None
 async def test_a_change_at_the_broker_counts_soon(tmp_path: Path) -> None:
     async with bench(tmp_path, *values(BROKER)) as broker:
         await make(broker, "alice", "Pub Topic:T")
-        async with in_front_of(broker, userCacheRefreshSeconds="1") as proxy:
+        async with in_front_of(broker, userCacheRefreshSecond="1") as proxy:
             await eventually(
                 lambda: status_of_route(proxy, "alice"),
                 lambda said: said[0] is Code.TOPIC_NOT_FOUND,

@@ -31,10 +31,10 @@ class ProxyConfig:
     authorization_enabled: bool = setting(False, important=True)
     authorization_whitelist: str = setting("")
     inner_client_authentication_credentials: str = setting("", secret=True)
-    user_cache_refresh_s: int = setting(5, key="userCacheRefreshSeconds", low=1)
-    """How often users and rules are fetched from a broker; 5.4.0 has 20."""
-    user_cache_expired_s: int = setting(60, key="userCacheExpiredSeconds", low=1)
-    """How long they are used while no broker answers; 5.4.0 has 20."""
+    user_cache_refresh_s: int = setting(5, key="userCacheRefreshSecond", low=1)
+    """Seconds between two fetches of users and rules from a broker; 60 in 5.4.0."""
+    user_cache_expired_s: int = setting(60, key="userCacheExpiredSecond", low=1)
+    """Seconds that they are used while no broker answers; 600 in 5.4.0."""
     rocketmq_home: Path | None = None
     enable_topic_message_type_check: bool = setting(True)
     enable_message_body_empty_check: bool = setting(True)
