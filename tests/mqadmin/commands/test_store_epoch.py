@@ -72,5 +72,5 @@ def test_a_store_that_a_broker_has_is_not_mended(tmp_path: Path) -> None:
 
         broker.communicate()
     assert result.exit_code == 1
-    assert "is held by a broker" in result.err
+    assert "is held by a running broker" in result.err
     assert (tmp_path / "epoch.json").read_text() == BROKEN

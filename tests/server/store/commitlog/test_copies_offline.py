@@ -71,7 +71,7 @@ def test_what_a_producer_says_changes_no_queue_of_a_broker_that_makes_no_copies(
     assert tree(tmp_path / "out", "consumequeue") == tree(root, "consumequeue")
     assert [note for note in done.notes if "INNER_MULTI_DISPATCH" in note] == [
         f"topic {topic} is named by INNER_MULTI_DISPATCH of {count} records, but no old queue "
-        "shows that a broker made these entries; they get none"
+        "shows that a broker made these entries; they get no entry"
         for topic, count in (("nobody", 1), ("topic-a", 2))
     ]
 

@@ -109,13 +109,11 @@ def test_other_threads_and_plain_reads_wait(path: Path) -> None:
 
 
 def test_read_is_warmed_after_its_file_is_closed_and_deleted(path: Path) -> None:
-    file = open_cold(path)
-    with no_wait(), pytest.raises(ColdRead) as raised:
-        file.pread(1000, 0)
+    file, cold = cold_read(path, 1000, 0)
     file.close()
     path.unlink()
 
-    raised.value.warm()
+    cold.warm()
 
 
 def test_what_was_read_first_tells_what_is_read_then(path: Path) -> None:

@@ -63,7 +63,7 @@ def test_what_cannot_be_read_says_so_in_its_row(golden: Golden) -> None:
 
     found = contents(store)
 
-    assert "RocksDB does not open it" in found["kvStore"]
+    assert "RocksDB cannot open it" in found["kvStore"]
     assert found["config/topics"] == "topics: 16"
 
 

@@ -84,7 +84,7 @@ def test_what_does_not_open_is_one_error(topics: Path, kept: str) -> None:
             for path in topics.glob("*.sst"):
                 path.unlink()
 
-    with pytest.raises(StoreError, match="RocksDB does not open it"):
+    with pytest.raises(StoreError, match="RocksDB cannot open it"):
         Database(topics, what="it")
 
 
@@ -93,7 +93,7 @@ def test_a_link_in_the_directory_is_not_followed(topics: Path, tmp_path: Path) -
     table.rename(tmp_path / "elsewhere")
     table.symlink_to(tmp_path / "elsewhere")
 
-    with pytest.raises(StoreError, match="RocksDB does not open it"):
+    with pytest.raises(StoreError, match="RocksDB cannot open it"):
         Database(topics, what="it")
 
 

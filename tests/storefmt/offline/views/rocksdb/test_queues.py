@@ -67,7 +67,7 @@ def test_rocksdb_that_goes_further_than_the_files_is_read(golden: Golden) -> Non
     with StoreDir.open(store) as opened:
         assert opened.queue("orders", 0).max_offset == 7
         assert opened.tree.queue_files == {}
-        assert "go further than the queue files" in " ".join(opened.info().notes)
+        assert "because they go further than those in consumequeue" in " ".join(opened.info().notes)
         assert path.relative_to(store).as_posix() in {file.name for file in opened.files()}
 
 
@@ -135,10 +135,10 @@ def test_a_damaged_database_leaves_the_log_to_be_read(directory: Path) -> None:
 
     with StoreDir.open(directory.parent) as store:
         assert len(list(store.records())) > 10
-        assert "RocksDB does not open it" in " ".join(store.info().notes)
-        with pytest.raises(StoreError, match="RocksDB does not open it"):
+        assert "RocksDB cannot open it" in " ".join(store.info().notes)
+        with pytest.raises(StoreError, match="RocksDB cannot open it"):
             store.need_queues()
-        with pytest.raises(StoreError, match="RocksDB does not open it"):
+        with pytest.raises(StoreError, match="RocksDB cannot open it"):
             store.queue("orders", 0)
 
 

@@ -155,7 +155,7 @@ def test_a_database_that_does_not_open_is_an_error(golden: Golden) -> None:
         path.unlink()
 
     with StoreDir.open(store) as opened:
-        assert "config/topics: RocksDB does not open it" in " ".join(opened.info().notes)
+        assert "config/topics: RocksDB cannot open it" in " ".join(opened.info().notes)
         with pytest.raises(StoreError, match="config/topics"):
             opened.topics()
 
