@@ -93,8 +93,10 @@ def serving(
         text=True,
         env=env,
     ) as process:
-        yield process
-        if process.poll() is None:
+        try:
+            yield process
+        finally:
+            # Also after a failure: the end of Popen's context waits for the process.
             process.kill()
 
 

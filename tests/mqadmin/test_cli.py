@@ -37,7 +37,11 @@ def running(*words: str) -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes], I
     with subprocess.Popen(
         [*PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as child:
-        yield child, child.stdout, child.stderr
+        try:
+            yield child, child.stdout, child.stderr
+            child.wait()
+        finally:
+            child.kill()
 
 
 def test_a_reader_that_goes_away_is_no_error(servers: ServerAddresses) -> None:
