@@ -1,7 +1,7 @@
 """Which tests `make test` runs, which `make test-full` adds, and which only `make soak` runs.
 
     short   what no line of LONG names: minutes on two cores
-    full    what a line of LONG names, and further seeds: half an hour more
+    full    what a line of LONG names, and further seeds: most of an hour more
     soak    what is marked ``soak``: an hour, of which each test has its part (``tests/soak.py``)
 
 Rule: a test is in exactly one tier. `make test-full` runs the short tier and then the full one,
@@ -106,7 +106,6 @@ LONG: Final = (
     Long(
         "processes that are killed, cut off or watched, and what is built",
         where=(
-            "tests/fuzz/test_sanitize.py",
             "tests/server/test_wheel.py",
             "tests/test_contributing.py::test_the_example_does_what_its_test_says",
             "tests/test_dependencies.py::test_no_locked_version_has_a_known_vulnerability",

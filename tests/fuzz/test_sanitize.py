@@ -10,7 +10,8 @@ from tests.fuzz.sanitize import TARGETS, fuzz, libraries, sanitize
 from tests.programs import absent
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.soak
+@pytest.mark.timeout(0)
 def test_tests_of_the_kernels_pass_under_the_sanitizers() -> None:
     if not libraries():
         absent("gcc has no AddressSanitizer or UBSan here")

@@ -55,12 +55,12 @@ STATES_MIN = {
     "pipeline": 1_100,
     "failing": 1_700,
 }
-"""Kinds of runs, and how many states one has at least; all of them together have over 100,000."""
+"""Kinds of runs, and how many states one has at least; the 21 runs have 39,600 at least."""
 KINDS = tuple(STATES_MIN)
 DELETED = "topic-gone"
 MESSAGES = 40
 LIMIT = 16
-SEEDS_IN_CI = 8
+SEEDS_IN_CI = 3
 SEEDS_IN_SOAK = 300
 
 
