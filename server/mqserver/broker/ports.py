@@ -97,10 +97,8 @@ async def open_grpc_port(
 
     keys = authorize = None
     if isinstance(access, UserAccess):
-        keys, authorize = (
-            inner_keys(config.inner_client_authentication_credentials),
-            partial(check_call, access),
-        )
+        keys = inner_keys(config.inner_client_authentication_credentials)
+        authorize = partial(check_call, access.checks)
     is_enforcing = config.tls.server.mode is TlsMode.ENFORCING
     endpoint = Endpoint(
         ProxyConfig(

@@ -35,7 +35,7 @@ class Endpoint:
         authorize: checks what a client asks for; None if only brokers do.
         own: sign questions to brokers about topics and groups; None for the keys of clients.
         reload_accounts: brings the accounts up to date; None if the broker does that.
-        reload_ms: how often.
+        reload_ms: the time between two calls of ``reload_accounts``.
         resources: limits that it shares with the other ports of the process.
     """
 

@@ -103,11 +103,11 @@ def _of_settings(settings: Settings) -> Iterator[Need]:
             yield _topic(entry.topic, SUB)
 
 
-def check_call(access: UserChecks, request: object, context: ProxyContext) -> None:
+def check_call(checks: UserChecks, request: object, context: ProxyContext) -> None:
     """Check a call whose signature was checked before.
 
     Args:
-        access: the users and rules.
+        checks: the users and rules.
         request: the request, the draft of a send, or the settings of a client.
         context: who calls.
 
@@ -117,10 +117,10 @@ def check_call(access: UserChecks, request: object, context: ProxyContext) -> No
     username = context.credentials.access_key if context.credentials else None
     name = f"{PACKAGE}.{_NAMES.get(type(request), type(request).__name__)}"
     try:
-        if not access.needs_rules(username, name):
+        if not checks.needs_rules(username, name):
             return
         for need in needs_of_call(request):
-            access.check_need(context.ip, username, need)
+            checks.check_need(context.ip, username, need)
     except UserRefused as error:
         raise ProxyRefused(Code.UNAUTHORIZED, error.remark) from error
 

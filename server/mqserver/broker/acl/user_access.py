@@ -109,7 +109,7 @@ class UserChecks:
             raise UserRefused(f"User:{access_key} is disabled.")
 
 
-class UserAccess(UserChecks, BrokerAccess):
+class UserAccess(BrokerAccess):
     """Checks requests with users and rules.
 
     Args:
@@ -122,13 +122,19 @@ class UserAccess(UserChecks, BrokerAccess):
     def __init__(
         self, users: Users, settings: UserSettings, *, topic_at: TopicAt, scopes: Scopes
     ) -> None:
-        UserChecks.__init__(self, users, settings)
-        BrokerAccess.__init__(self, scopes)
+        super().__init__(scopes)
+        self.users = users
+        self.settings = settings
+        self.checks = UserChecks(users, settings)
         self._topic_at = topic_at
 
     def changed(self) -> None:
         """Forget cached decisions; call this after each change of a user or a rule."""
         self._changed()
+
+    def secret_of(self, access_key: str) -> str | None:
+        """Return the password of a user who is not disabled; None for any other name."""
+        return self.checks.secret_of(access_key)
 
     def admin_secret_of(self, access_key: str) -> str | None:
         """Return the password of a Super user who is not disabled; None for any other name."""
@@ -153,14 +159,14 @@ class UserAccess(UserChecks, BrokerAccess):
     def _check_rights(self, ip: str, access_key: str | None, command: Command) -> None:
         settings = self.settings
         # This comes before the body is decoded, because a Super user may do everything.
-        if not self.needs_rules(access_key, str(command.code)):
+        if not self.checks.needs_rules(access_key, str(command.code)):
             return
         needs = needs_of(
             command, cluster=settings.cluster, strict=settings.strict, topic_at=self._topic_at
         )
         try:
             for need in needs:
-                self.check_need(ip, access_key, need)
+                self.checks.check_need(ip, access_key, need)
         except RemotingError as error:
             raise UserRefused("parse authorization context error.") from error
 
@@ -176,7 +182,7 @@ class UserAccess(UserChecks, BrokerAccess):
             return
         name, perm = resource
         need = named(TOPIC, name, PUB if perm is Perm.PUB else SUB)
-        self.check_need(ip, access_key, need)
+        self.checks.check_need(ip, access_key, need)
 
 
 def _reason(decision: AclDecision) -> str:
