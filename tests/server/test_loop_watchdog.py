@@ -572,10 +572,13 @@ def test_no_request_about_users_holds_the_loop(
         app = BrokerApp(config, SystemClock())
         server.connect(server.wait(app.start()))
         server.run(lambda: fill_users(app.broker.access))
+        # Refused rules would cost nothing.
+        created = server.ask(LaterCode.AUTH_CREATE_ACL, MANY_RULES)
 
         held = holding(server, USERS)
 
         server.wait(app.stop())
+    assert created.code == 0
     assert held == {}
 
 
